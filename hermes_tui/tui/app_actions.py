@@ -6,7 +6,6 @@ from datetime import date
 from typing import TYPE_CHECKING, Any
 
 from hermes_tui.display import safe
-from hermes_tui.errors import HermesTuiError
 from hermes_tui.tui.program import Program
 from hermes_tui.tui.themes import NO_COLOUR_THEME, THEMES
 
@@ -142,14 +141,13 @@ class AppActions(Program, inherit_bindings=False):
         main.transcript.ask_for(session)
         main.go_to_transcript()
 
-    def see(self, session: SessionSummary) -> bool:
+    def see(self, session: SessionSummary) -> None:
         """See `Program.see`."""
-        try:
-            self.attention_watch.see(session.unified_id, session.updated_at)
-        except HermesTuiError as error:
-            self.notify(safe(str(error)), severity="error")
-            return False
-        return True
+        self.attention_watch.see(session.unified_id, session.updated_at)
+
+    def action_unread(self, name: str) -> None:
+        """`go_next` or `mark_read`: a method of `UnreadController`."""
+        getattr(self.main.transcript.unread, name)()
 
     def jump(self, session: SessionSummary) -> None:
         """See `Program.jump`."""

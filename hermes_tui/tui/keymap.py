@@ -106,6 +106,8 @@ KEYS: tuple[Key, ...] = (
     ),
     Key("main.context", "s", "context('toggle')", "Dim what the agent no longer sees; again: show all"),
     Key("main.context_window", "S", "context('choose')", "Choose another context window"),
+    Key("main.next_unread", "u", "app.unread('go_next')", "Next session with something new in it"),
+    Key("main.mark_read", "U", "app.unread('mark_read')", "Count what is new in it as seen"),
     Key("list.open", "enter,l", "open", "Open the session", "open"),
     Key("list.mark", "space", "mark", "Mark it for a comparison, or unmark it", "mark"),
     Key("list.toggle", "z", "toggle_fold", "Unfold or fold forks and helpers", "fold"),

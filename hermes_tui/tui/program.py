@@ -46,8 +46,8 @@ class Program(App[None], inherit_bindings=False):
         """Run `function` in the screen's thread, soon, unless the screen is taken down before; from any thread."""
         raise NotImplementedError
 
-    def see(self, session: SessionSummary) -> bool:
-        """A person has looked at a session; False where that cannot be kept, which is said."""
+    def see(self, session: SessionSummary) -> None:
+        """A person has looked at a session; where that cannot be kept, it is said."""
         raise NotImplementedError
 
     def jump(self, session: SessionSummary) -> None:

@@ -145,7 +145,8 @@ class AttentionScreen(FullScreen[SessionSummary | None]):
     def action_mark_read(self) -> None:
         """A person has looked at it."""
         one = self._subject()
-        if one is not None and self._program.see(one.session):
+        if one is not None:
+            self._program.see(one.session)
             self.notify("Counted as seen." if one.unread else "Nothing came since you looked at it.")
 
     def action_next_unread(self) -> None:

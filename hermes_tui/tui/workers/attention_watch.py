@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime
+from threading import Lock
 from typing import TYPE_CHECKING
 
 from hermes_tui.attention.shared import SharedCounts
@@ -46,16 +47,22 @@ class AttentionWatch:
         self._snapshot: Snapshot | None = None
         self._report: AttentionReport | None = None
         self._said = ""
+        self._seen: dict[str, datetime] = {}
+        """What a person has looked at since the last look of the thread."""
+        self._seen_lock = Lock()
         self._worker = Worker[Snapshot]("attention", self._serve, self._broken)
 
     def look(self, snapshot: Snapshot) -> None:
         """Sessions have changed. The first time the thread begins."""
+        self._snapshot = snapshot
         self._worker.ask(snapshot)
         self._worker.start()
 
     def see(self, unified_id: str, newest: datetime) -> None:
-        """A person has looked at a session whose newest message is of `newest`. Raises `MarksUnusable`."""
-        self._marks.see(unified_id, newest)
+        """A person has looked at a session whose newest message is of `newest`. The thread keeps it: another program
+        may have the file."""
+        with self._seen_lock:
+            self._seen[unified_id] = newest
         self.look_again()
 
     def look_again(self) -> None:
@@ -68,10 +75,13 @@ class AttentionWatch:
         self._worker.stop()
         self._shared.close()
 
-    def _serve(self, snapshot: Snapshot | None) -> float | None:
-        self._snapshot = snapshot or self._snapshot
+    def _serve(self, _: Snapshot | None) -> float | None:
         if self._snapshot is None:
             return None
+        with self._seen_lock:
+            seen, self._seen = self._seen, {}
+        for unified_id, newest in seen.items():
+            self._marks.see(unified_id, newest)
         self._monitor = self._monitor or self._make()
         report = self._monitor.look(self._snapshot)
         if report != self._report and not self._worker.is_over:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from hermes_tui.tui.screens.followed import FollowedSession
 from hermes_tui.tui.screens.main.parts import MainParts
+from hermes_tui.tui.screens.main.unread import UnreadController
 from hermes_tui.tui.workers.session_reader import SessionReader
 from session_adapters.model import SessionSummary
 
@@ -55,6 +56,7 @@ class TranscriptController(FollowedSession):
         super().__init__(parts.pane, reader, parts.sessions.part)
         self.pane = parts.pane
         self._sessions = reader
+        self.unread = UnreadController(parts)
         self._kept: OpenTranscript | None = None
         """The session as it was before the search."""
         self._aim: _Aim | None = None
@@ -68,6 +70,11 @@ class TranscriptController(FollowedSession):
     def shows_one_of(self, sessions: Sequence[SessionSummary]) -> bool:
         """One of these is shown or about to be."""
         return any(one.unified_id == self.wanted for one in sessions)
+
+    def update(self) -> None:
+        """Tell the pane what the list knows of the session by now, and look for what is new in it."""
+        super().update()
+        self.unread.consider()
 
     # Opening and following ---------------------------------------------------------------------------------
 

@@ -209,6 +209,7 @@ class OpenTranscript:
     def _part(self, branches: Sequence[Branch]) -> None:
         self.branches = branches
         self.view.part(partings(branches))
+        self.view.mark_new(self.view.since)
 
 
 class TranscriptHost(Protocol):

@@ -110,6 +110,7 @@ class TranscriptPane(TranscriptRenderer, can_focus=True, inherit_bindings=False)
         self._change_to(opened)
         self.lay_out()
         opened.load(before.levels if before.is_of(summary) else {})
+        opened.view.mark_new(before.view.since if before.is_of(summary) else None)
         self.settle()
         if opened.may_part:
             run_beside(self, partial(self._look_for_branches, opened), "transcript.branches")

@@ -9,10 +9,12 @@ message is laid out: what is in view never moves when an estimate turns out wron
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import NamedTuple
 
 from hermes_tui.tui.widgets.transcript.layout.block_writer import ALL, OPEN, SHUT
 from hermes_tui.tui.widgets.transcript.layout.blocks import MessageLayout
+from hermes_tui.tui.widgets.transcript.layout.heights import first_new
 from hermes_tui.tui.widgets.transcript.layout.layout_cache import LayoutCache, Position, is_tool
 from hermes_tui.tui.widgets.transcript.layout.segments import MORE, NOTE, Piece, Rendered, RowPlace
 from session_adapters.model import Message
@@ -213,6 +215,20 @@ class View(LayoutCache):
         for index in changed:
             if index < len(self.column):
                 self.drop(self.column.entries[index])
+        self.restore(held)
+
+    def mark_new(self, since: datetime | None) -> None:
+        """Draw a line above the first message that came after `since`, and look for it again when others are
+        loaded."""
+        self.since = since
+        found = first_new(self.column, since) if since is not None else None
+        if found is self._first_new:
+            return
+        held = self.hold(by_cursor=True)
+        for entry in (self._first_new, found):
+            if entry is not None:
+                self.drop(entry)
+        self._first_new = found
         self.restore(held)
 
     def resize(self, height: int, layout: MessageLayout, *, anew: bool) -> None:

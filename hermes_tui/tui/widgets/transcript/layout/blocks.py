@@ -99,6 +99,12 @@ class _Work:
         if self.context.divides:
             self._gap("divider-gap")
             self.out.line("", "divider", self.out.rule("above: copied from the parent session", self.palette.notice))
+        if (since := self.context.since) is not None:
+            clock = self.layout.clock
+            at = clock.local(since)
+            form = "%H:%M" if at.date() == clock.local(clock.now()).date() else "%Y-%m-%d %H:%M"
+            self._gap("new-gap")
+            self.out.line("", "new", self.out.rule(f"new since {at:{form}}", self.palette.rule))
         if self.context.branches:
             others = self.context.branches
             also = "another branch goes on" if others == 1 else f"{others} other branches go on"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import NamedTuple
 
 from hermes_tui.clock import Clock
@@ -30,6 +31,8 @@ class MessageContext(NamedTuple):
     """How many messages are above, where all are loaded."""
     branches: int = 0
     """How many other branches of the conversation part above it."""
+    since: datetime | None = None
+    """It is the first that came after this."""
 
 
 _LOOK_BACK = 60

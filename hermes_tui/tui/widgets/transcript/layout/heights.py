@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Sequence
+from datetime import datetime
 from itertools import accumulate
 
 from session_adapters.model import Message
 
-__all__ = ["MessageColumn", "MessageHeight", "estimate", "is_hidden"]
+__all__ = ["MessageColumn", "MessageHeight", "estimate", "first_new", "is_hidden"]
 
 _TALLEST = 200
 
@@ -24,6 +25,18 @@ def estimate(message: Message, width: int) -> int:
     if not length and calls:
         return calls
     return 3 + min(length * 5 // (4 * width), _TALLEST) + calls
+
+
+def first_new(column: MessageColumn, since: datetime) -> MessageHeight | None:
+    """The first message that is shown and came after `since`; None where nothing older is loaded."""
+    found: MessageHeight | None = None
+    for entry in reversed(column.entries):
+        at = entry.message.timestamp
+        if at is not None and at <= since:
+            return found
+        if at is not None and not is_hidden(entry.message):
+            found = entry
+    return None
 
 
 class MessageHeight:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Mapping
+from datetime import datetime
 from typing import NamedTuple
 
 from hermes_tui.tui.widgets.transcript.layout.block_writer import OPEN, SHUT
@@ -41,6 +42,9 @@ class LayoutCache:
         self._cache: OrderedDict[MessageHeight, Rendered] = OrderedDict()
         self._cached_rows = 0
         self._partings: dict[int, int] = {}
+        self.since: datetime | None = None
+        """A line stands above the first message that came after it."""
+        self._first_new: MessageHeight | None = None
 
     @property
     def is_ready(self) -> bool:
@@ -75,6 +79,8 @@ class LayoutCache:
             raise RuntimeError("a view has to be given its size before it can be asked for rows")
         branches = self._partings.get(index, 0)
         context = context_of(self.column, index, self.layout.clock, complete=self.complete, branches=branches)
+        if entry is self._first_new:
+            context = context._replace(since=self.since)
         found = self.layout.render(entry.message, context, lambda block: self.level(entry, block))
         self.column.set_height(index, found.height)
         self._cache[entry] = found

@@ -1,0 +1,114 @@
+"""What came since a person looked: marks it read by looking, and goes to it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from hermes_tui.tui.delay import Delay
+from hermes_tui.tui.screens.main.parts import MainParts
+from session_adapters.model import SessionSummary
+
+if TYPE_CHECKING:
+    from hermes_tui.tui.widgets.session_list.rows import Conversation
+    from hermes_tui.tui.widgets.transcript.open_transcript import OpenTranscript
+
+__all__ = ["UnreadController"]
+
+_LOOKS = 1.0
+"""Seconds that a session must be in sight before it counts as looked at."""
+_BESIDE, _READING = 30.0, 600.0
+"""Seconds after a key in which a person counts as being there: while the list has the keys, and while somebody
+reads."""
+
+
+class UnreadController:
+    """Owns what is known of the person: when the latest key came, and what was looked at."""
+
+    def __init__(self, parts: MainParts, now: Callable[[], float] = time.monotonic) -> None:
+        self._parts = parts
+        self._now = now
+        self._touched = now()
+        self._told: dict[str, datetime] = {}
+        """Unified id of a session that was looked at → its newest message then."""
+        self._divided: OpenTranscript | None = None
+        """What is shown, once it is known whether something in it is new."""
+        self._look = Delay(parts.screen, self._looked, _LOOKS)
+
+    def touched(self) -> None:
+        """Somebody pressed a key."""
+        self._touched = self._now()
+        if self._parts.sessions.states.unread:
+            self.consider()
+
+    def consider(self) -> None:
+        """Another session is shown, there is more of it, or somebody came back."""
+        pane, states = self._parts.pane, self._parts.sessions.states
+        opened, summary = pane.opened, pane.summary
+        if summary is None or self._parts.attention is None:
+            return
+        if opened is not self._divided:
+            self._look.stop()
+        since = states.unread.get(summary.unified_id)
+        if since is not None and opened.view.since is None and (opened is not self._divided or not self._is_there):
+            opened.view.mark_new(datetime.fromtimestamp(since, UTC))
+            pane.settle()
+        self._divided = opened
+        if self._is_there and self._unread_parts():
+            self._look.start_once()
+
+    @property
+    def _is_there(self) -> bool:
+        return self._now() - self._touched < (_READING if self._parts.is_reading else _BESIDE)
+
+    def _unread_parts(self) -> Sequence[SessionSummary]:
+        """Of the conversation that is shown."""
+        summary, sessions = self._parts.pane.summary, self._parts.sessions
+        home = sessions.forest.by_session.get(summary.unified_id) if summary is not None else None
+        return self._unread_of(home) if home is not None else ()
+
+    def _unread_of(self, conversation: Conversation) -> Sequence[SessionSummary]:
+        unread = self._parts.sessions.states.unread
+        return [one for one in conversation.parts if one.unified_id in unread]
+
+    def _looked(self) -> None:
+        if self._parts.screen.is_current and self._parts.pane.region.area and self._is_there:
+            self._see(self._unread_parts())
+
+    def _see(self, sessions: Sequence[SessionSummary]) -> None:
+        for one in sessions:
+            if self._told.get(one.unified_id) != one.updated_at:
+                self._told[one.unified_id] = one.updated_at
+                self._parts.program.see(one)
+
+    # Keys --------------------------------------------------------------------------------------------------
+
+    def go_next(self) -> None:
+        """To the next session of the list with something new in it; it is opened where one is read."""
+        parts, sessions = self._parts, self._parts.sessions
+        states, rows = sessions.states, sessions.rows
+        found = [
+            at for at, row in enumerate(rows) if row.conversation is not None and states.is_unread(row.conversation)
+        ]
+        folded = [one for one in states.unread if one in sessions.forest.by_session]
+        if found:
+            sessions.go(next((at for at in found if at > sessions.cursor), found[0]))
+        elif folded and not sessions.is_filtered:
+            sessions.reveal(folded[0])
+        else:
+            elsewhere = "; those of other lists have" if folded else ""
+            parts.screen.notify(f"No session here has anything new{elsewhere}.")
+            return
+        if parts.is_reading:
+            sessions.action_open()
+
+    def mark_read(self) -> None:
+        """Count the session that is read, or the one under the cursor, as looked at."""
+        subject = self._parts.subject
+        home = self._parts.sessions.forest.by_session.get(subject.unified_id) if subject is not None else None
+        unread = self._unread_of(home) if home is not None else ()
+        if not unread:
+            self._parts.screen.notify("There is nothing new in this session.")
+        self._see(unread)

@@ -1,0 +1,133 @@
+"""What came since a person looked is marked in the list and in the transcript, until somebody looks."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import apsw
+import pytest
+from textual.pilot import Pilot
+
+from claude_lines import ClaudeHome
+from hermes_tui.sessions.mark_store import MarkStore
+from hermes_tui.tui.screens.main.unread import UnreadController
+from pilots import main_of, screen_text, toasts, until
+
+Program = Callable[..., AbstractAsyncContextManager[Pilot[None]]]
+
+
+def marks() -> Path:
+    return Path(os.environ["HOME"]) / ".local" / "state" / "hermes-tui" / "marks.db"
+
+
+def began(moment: datetime) -> None:
+    """What is newer counts as unread."""
+    store = MarkStore(marks(), now=moment.timestamp)
+    assert store.began == moment.timestamp()
+    store.close()
+
+
+def seen() -> dict[str, float]:
+    connection = apsw.Connection(str(marks()))
+    connection.set_busy_timeout(5000)
+    return dict(connection.execute("SELECT id, at FROM seen"))
+
+
+def here(pilot: Pilot[None]) -> str:
+    """The title under the cursor."""
+    conversation = main_of(pilot).sessions.highlighted
+    return conversation.title if conversation is not None else ""
+
+
+def rows_with_bar(pilot: Pilot[None]) -> list[str]:
+    return [line for line in screen_text(pilot).splitlines() if line.startswith(" ┃")]
+
+
+@pytest.fixture
+def unread_home(claude_home: ClaudeHome) -> ClaudeHome:
+    """Three sessions; the older half of the oldest was seen before marks were kept, the rest is new."""
+    claude_home.session("draw totals", turns=2)
+    began(claude_home.start + timedelta(seconds=25))
+    claude_home.session("remove it")
+    claude_home.session("mend it")
+    return claude_home
+
+
+async def test_looking_marks_it_read_and_the_line_stays(program: Program, unread_home: ClaudeHome) -> None:
+    async with program(unread_home.home, size=(80, 24), attention=True) as pilot:
+        await until(pilot, lambda: len(rows_with_bar(pilot)) == 3)
+        await pilot.press("u", "u")
+        await until(pilot, lambda: here(pilot) == "draw totals")
+        assert len(rows_with_bar(pilot)) == 3, "nobody has seen a word of it yet"
+        await pilot.press("enter")
+        await until(pilot, lambda: "new since" in screen_text(pilot))
+        text = screen_text(pilot)
+        assert text.index("draw totals") < text.index("new since") < text.index("Question 1")
+        await until(pilot, lambda: len(seen()) == 1)
+        await until(pilot, lambda: len(main_of(pilot).sessions.states.unread) == 2)
+        assert "new since" in screen_text(pilot), "it stays while the session is shown"
+        await pilot.press("escape")
+        await until(pilot, lambda: len(rows_with_bar(pilot)) == 2)
+
+
+async def test_the_next_unread_is_opened_where_one_reads(program: Program, unread_home: ClaudeHome) -> None:
+    async with program(unread_home.home, size=(80, 24), attention=True) as pilot:
+        await until(pilot, lambda: len(rows_with_bar(pilot)) == 3)
+        await pilot.press("enter", "u")
+        await until(pilot, lambda: "Answer 0 to remove it" in screen_text(pilot))
+        assert main_of(pilot).parts.is_reading
+
+
+async def test_a_key_marks_one_read_without_opening_it(program: Program, unread_home: ClaudeHome) -> None:
+    async with program(unread_home.home, size=(80, 24), attention=True) as pilot:
+        await until(pilot, lambda: len(rows_with_bar(pilot)) == 3)
+        for left in (2, 1, 0):
+            await pilot.press("u", "U")
+            await until(pilot, lambda left=left: len(rows_with_bar(pilot)) == left)  # type: ignore[misc]
+        await pilot.press("U", "u")
+        await until(pilot, lambda: "No session here has anything new." in toasts(pilot))
+        assert "There is nothing new in this session." in toasts(pilot)
+        assert len(seen()) == 3
+
+
+async def test_nobody_there_sees_nothing(program: Program, claude_home: ClaudeHome) -> None:
+    """What comes while the session is shown and no key is pressed is new to whoever comes back."""
+    path = claude_home.session("draw totals")
+    began(claude_home.start + timedelta(hours=1))
+    claude_home.session("remove it")
+    async with program(claude_home.home, size=(160, 30), attention=True) as pilot:
+        main = main_of(pilot)
+        await pilot.press("j")
+        await until(
+            pilot, lambda: "Answer 0 to draw totals" in screen_text(pilot) and main.parts.attention is not None
+        )
+        moment = [0.0]
+        main.transcript.unread = UnreadController(main.parts, now=lambda: moment[0])
+        main.transcript.unread.consider()
+        moment[0] = 31.0
+        claude_home.start += timedelta(hours=1, minutes=30)
+        claude_home.say(path, "assistant", "Drawn while you were away")
+        await until(pilot, lambda: "Drawn while" in screen_text(pilot) and "new since" in screen_text(pilot))
+        await pilot.pause(1.2)
+        assert seen() == {}
+        await pilot.press("ctrl+l")  # does nothing but show that somebody is there
+        await until(pilot, lambda: list(seen()) != [] and main.sessions.states.unread == {})
+        assert "new since" in screen_text(pilot)
+
+
+async def test_a_file_of_marks_that_is_kept_by_another_stops_no_key(
+    program: Program, unread_home: ClaudeHome
+) -> None:
+    async with program(unread_home.home, size=(80, 24), attention=True) as pilot:
+        await until(pilot, lambda: len(rows_with_bar(pilot)) == 3)
+        other = apsw.Connection(str(marks()))
+        other.execute("BEGIN EXCLUSIVE")
+        await pilot.press("U", "j")
+        assert here(pilot) == "remove it"
+        other.execute("ROLLBACK")
+        other.close()
+        await until(pilot, lambda: len(rows_with_bar(pilot)) == 2)

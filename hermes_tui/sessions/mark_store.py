@@ -21,11 +21,11 @@ from hermes_tui.errors import HermesTuiError
 from hermes_tui.platform.own_files import check_own, open_own
 from hermes_tui.platform.paths import private_dir
 from hermes_tui.sessions.marks import (
-    NAME_LENGTH,
+    MAX_NAME,
+    MAX_NOTE,
+    MAX_TAG,
     NO_MARKS,
     NO_ONE_MARKED,
-    NOTE_LENGTH,
-    TAG_LENGTH,
     MarkChange,
     OwnMarks,
 )
@@ -53,10 +53,10 @@ _LAYOUTS = (
 """What makes each layout of the one before; `user_version` says how many were made."""
 # As bytes: another program may have written what is no UTF-8.
 _MARKS = f"""
-SELECT CAST(id AS BLOB), pinned, CAST(substr(name, 1, {NAME_LENGTH}) AS BLOB),
-  CAST(substr(note, 1, {NOTE_LENGTH}) AS BLOB) FROM session_mark
+SELECT CAST(id AS BLOB), pinned, CAST(substr(name, 1, {MAX_NAME}) AS BLOB),
+  CAST(substr(note, 1, {MAX_NOTE}) AS BLOB) FROM session_mark
 """  # noqa: S608 - numbers
-_TAGS = f"SELECT CAST(id AS BLOB), CAST(substr(tag, 1, {TAG_LENGTH}) AS BLOB) FROM session_tag ORDER BY id, tag"  # noqa: S608
+_TAGS = f"SELECT CAST(id AS BLOB), CAST(substr(tag, 1, {MAX_TAG}) AS BLOB) FROM session_tag ORDER BY id, tag"  # noqa: S608
 
 
 class MarksUnusable(HermesTuiError):

@@ -19,11 +19,11 @@ from session_adapters.model import SessionSummary
 from session_adapters.text import scrub
 
 __all__ = [
-    "NAME_LENGTH",
-    "NOTE_LENGTH",
+    "MAX_NAME",
+    "MAX_NOTE",
+    "MAX_TAG",
     "NO_MARKS",
     "NO_ONE_MARKED",
-    "TAG_LENGTH",
     "MarkChange",
     "OwnMarks",
     "as_tag",
@@ -33,9 +33,9 @@ __all__ = [
 
 Summary = TypeVar("Summary", bound=SessionSummary)
 
-NAME_LENGTH, TAG_LENGTH, NOTE_LENGTH = 100, 40, 10_000
+MAX_NAME, MAX_TAG, MAX_NOTE = 100, 40, 10_000
 """Characters at most."""
-MOST_TAGS = 32
+MAX_TAGS = 32
 """On one session."""
 _APART = re.compile(r"[\s,;:()\"]+")
 """What a tag is not written with: in a query it ends there."""
@@ -65,23 +65,26 @@ class MarkChange(msgspec.Struct, frozen=True, kw_only=True):
     """Tags to add."""
     untag: tuple[str, ...] = ()
     """Tags to take away; these first."""
+    clear: bool = False
+    """All marks are taken away before anything else."""
     note: str | None = None
     name: str | None = None
 
     def __post_init__(self) -> None:
         for field in ("tag", "untag"):
             msgspec.structs.force_setattr(self, field, tuple(dict.fromkeys(map(as_tag, getattr(self, field)))))
-        for field, most in (("note", NOTE_LENGTH), ("name", NAME_LENGTH)):
+        for field, most in (("note", MAX_NOTE), ("name", MAX_NAME)):
             text = getattr(self, field)
             if text is not None:
-                text = scrub(text).strip() if field == "note" else " ".join(scrub(text).split())
+                text = _clean(text).strip() if field == "note" else " ".join(_clean(text).split())
                 msgspec.structs.force_setattr(self, field, _bounded(f"a {field}", text, most))
 
     def of(self, marks: OwnMarks) -> OwnMarks:
         """What the marks become. Raises `ValidationError` where there would be too many tags."""
+        marks = NO_MARKS if self.clear else marks
         tags = tuple(sorted((set(marks.tags) - set(self.untag)) | set(self.tag)))
-        if len(tags) > MOST_TAGS and len(tags) > len(marks.tags):
-            raise ValidationError(f"a session has at most {MOST_TAGS} tags, not {len(tags)}; take some away first")
+        if len(tags) > MAX_TAGS and len(tags) > len(marks.tags):
+            raise ValidationError(f"a session has at most {MAX_TAGS} tags, not {len(tags)}; take some away first")
         return OwnMarks(
             pinned=marks.pinned if self.pinned is None else self.pinned,
             tags=tags,
@@ -92,11 +95,10 @@ class MarkChange(msgspec.Struct, frozen=True, kw_only=True):
 
 def as_tag(text: str) -> str:
     """A tag as it is kept: lower case, one word (`Needs review` is `needs-review`). Raises `ValidationError`."""
-    letters = "".join(char for char in normalize("NFC", scrub(text)) if char.isspace() or category(char)[0] != "C")
-    tag = _APART.sub("-", letters.strip().removeprefix("#").lower()).strip("-")
+    tag = _APART.sub("-", _clean(text).strip().removeprefix("#").lower()).strip("-")
     if not tag:
         raise ValidationError(f"{text!r} is no tag; a tag is a short word such as 'review'")
-    return _bounded("a tag", tag, TAG_LENGTH)
+    return _bounded("a tag", tag, MAX_TAG)
 
 
 @lru_cache(maxsize=256)
@@ -120,6 +122,12 @@ def with_marks(session: Summary, marks: OwnMarks | None) -> Summary:
         pinned=marks.pinned,
         own_note=marks.note,
     )
+
+
+def _clean(text: str) -> str:
+    """Composed, and without what a terminal would act on or nobody sees."""
+    text = normalize("NFC", scrub(text)).replace("\r\n", "\n")
+    return "".join(char for char in text if char in "\n\t" or category(char) != "Cc")
 
 
 def _bounded(what: str, text: str, most: int) -> str:

@@ -47,6 +47,10 @@ class AppActions(Program, inherit_bindings=False):
         """See `Program.forest`."""
         return self.main.sessions.forest
 
+    def look_at_marks(self) -> None:
+        """See `Program.look_at_marks`."""
+        self.watch_thread.look_at_marks()
+
     def look_at_lanes(self) -> None:
         """See `Program.look_at_lanes`."""
         self.lane_watch.look_now()

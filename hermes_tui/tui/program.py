@@ -54,6 +54,10 @@ class Program(App[None], inherit_bindings=False):
         """Bring the terminal to the tmux pane in which a session runs; where there is none, offer to resume it."""
         raise NotImplementedError
 
+    def look_at_marks(self) -> None:
+        """Show what the user has marked without waiting for the next turn."""
+        raise NotImplementedError
+
     def look_at_lanes(self) -> None:
         """Look at the lanes without waiting for the next turn."""
         raise NotImplementedError

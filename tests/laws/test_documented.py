@@ -39,6 +39,7 @@ def test_the_commands_are_those_of_the_design() -> None:
         "hermes-tui sessions export",
         "hermes-tui sessions fork",
         "hermes-tui sessions list",
+        "hermes-tui sessions mark",
         "hermes-tui sessions resume",
         "hermes-tui sessions search",
         "hermes-tui sessions show",

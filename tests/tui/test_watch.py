@@ -59,6 +59,9 @@ class Looked:
         self.processes += 1
         return Snapshot(version=1 + self.processes)
 
+    def refresh_marks(self) -> Snapshot:
+        return Snapshot(version=1 + self.processes)
+
     def complete(self, stop: Callable[[], bool]) -> Snapshot:
         raise AssertionError("nothing is partial")
 
@@ -156,7 +159,8 @@ def test_it_clears_up_once_after_each_snapshot(tmp_path: Path, monkeypatch: pyte
     watch.start()
     try:
         wait(lambda: looked.processes >= 2)
-        monkeypatch.setattr(looked, "refresh_processes", lambda: Snapshot(version=7))
+        for look in ("refresh_processes", "refresh_marks"):
+            monkeypatch.setattr(looked, look, lambda: Snapshot(version=7))
         wait(lambda: seen[-2:] == ["7", "rest"])
         time.sleep(2.5)
     finally:

@@ -7,6 +7,7 @@ import click
 from hermes_tui.cli.sessions.diff import diff
 from hermes_tui.cli.sessions.export import export
 from hermes_tui.cli.sessions.list import list_
+from hermes_tui.cli.sessions.mark import mark
 from hermes_tui.cli.sessions.native import fork, resume
 from hermes_tui.cli.sessions.search import browse, search
 from hermes_tui.cli.sessions.show import show
@@ -16,8 +17,8 @@ __all__ = ["sessions"]
 
 @click.group()
 def sessions() -> None:
-    """List, search, print, export, compare, resume and fork sessions."""
+    """List, search, print, export, compare, mark, resume and fork sessions."""
 
 
-for _command in (list_, show, browse, export, search, diff, resume, fork):
+for _command in (list_, show, browse, export, search, diff, mark, resume, fork):
     sessions.add_command(_command)

@@ -24,6 +24,7 @@ __all__ = ["list_"]
 @click.argument("agent", required=False)
 @click.option("--agent", "named", metavar="AGENT", help="The same as AGENT.")
 @filter_options
+@click.option("--pinned", is_flag=True, help="Only sessions that you pinned.")
 @click.option("--cwd", metavar="DIR", help="Only sessions started in this directory.")
 @click.option("--limit", type=int, default=100, show_default=True, metavar="N", help="At most so many.")
 @click.option(

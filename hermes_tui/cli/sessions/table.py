@@ -58,7 +58,7 @@ def _row(one: SessionSummary, now: datetime, pending: bool) -> tuple[str, ...]:
         "…" if pending else money(one.cost),
         safe(one.model or ""),
         safe(project),
-        safe(one.title),
+        "★ " * one.pinned + " ".join((safe(one.title), *(f"#{safe(tag)}" for tag in one.tags))),
     )
 
 

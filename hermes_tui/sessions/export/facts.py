@@ -16,6 +16,10 @@ def facts_of(session: Session) -> Iterator[tuple[str, str]]:
     """(name, value), each on one line: whose it is, when, where, how long, what it cost."""
     yield "Agent", line(session.agent)
     yield "Session", line(session.session_id)
+    if session.agent_title is not None:
+        yield "Agent's title", line(session.agent_title) or "none"
+    if session.pinned:
+        yield "Pinned", "yes"
     if session.model:
         yield "Model", line(session.model)
     if session.created_at > EPOCH:
@@ -32,6 +36,9 @@ def facts_of(session: Session) -> Iterator[tuple[str, str]]:
         yield "Tags", ", ".join(map(line, session.tags))
     for note in session.notes:
         yield "Note", line(note)
+    for note in session.own_note.splitlines():
+        if note.strip():
+            yield "Own note", line(note)
     yield "Turns", str(session.turn_count)
     yield "Cost", cost_text(session.cost)
     if session.warnings:

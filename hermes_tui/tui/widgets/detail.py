@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hermes_tui.clock import Clock
-from hermes_tui.display import age, count, counted, safe
+from hermes_tui.display import age, compact, count, counted, safe
 from hermes_tui.tui.widgets.cells import fit, width_of
 from hermes_tui.tui.widgets.line import Part
 from hermes_tui.tui.widgets.session_list.rows import Conversation
@@ -12,15 +12,15 @@ from session_adapters.model import EPOCH, TokenUsage
 
 __all__ = ["detail_parts"]
 
-_LEAST_FIRST = ("branch", "parts", "turns", "tokens", "model")
+_LEAST_FIRST = ("branch", "parts", "titled", "turns", "tokens", "model", "times")
 """What is left out first. Branch and turns are in other places, too."""
 
 
 def detail_parts(
     conversation: Conversation, clock: Clock, width: int, states: ShownStates
 ) -> tuple[list[Part], list[Part]]:
-    """Left: model, branch, turns, tokens, parts, notes, times, without the least of them where `width` is too little.
-    Right: the state in words, what it is about and since when: half of the line at most."""
+    """Left: model, branch, turns, tokens, parts, notes, the user's own marks, times, without the least of them where
+    `width` is too little. Right: the state in words, what it is about and since when: half of the line at most."""
     tip = conversation.tip
     least = "≥ " if conversation.partial else ""
     right: list[Part] = []
@@ -36,6 +36,9 @@ def detail_parts(
         "tokens": f"{least}{given} in {written} out" if tokens.total else "",
         "parts": f"{len(conversation.parts)} parts" if len(conversation.parts) > 1 else "",
         "notes": ", ".join(map(safe, tip.notes)),
+        "tags": " ".join(f"#{safe(tag)}" for part in conversation.parts for tag in part.tags),
+        "noted": next((f"“{compact(part.own_note, 60)}”" for part in conversation.parts if part.own_note), ""),
+        "titled": next((compact(part.agent_title, 60) for part in conversation.parts if part.agent_title), ""),
         "times": _times(conversation, clock),
     }
     shown = {name: fact for name, fact in facts.items() if fact}

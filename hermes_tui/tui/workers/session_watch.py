@@ -61,6 +61,9 @@ class WatchedCatalogue(Protocol):
     def refresh_processes(self) -> Snapshot:
         """Look only at which sessions a process has open."""
 
+    def refresh_marks(self) -> Snapshot:
+        """Look only at the user's own marks."""
+
     def complete(self, stop: Callable[[], bool]) -> Snapshot:
         """Read in full what was only read in part, until `stop()`."""
 
@@ -115,6 +118,10 @@ class Watch:
         """Ask for a look without waiting for its turn; it begins within a second."""
         self._worker.ask(True)
 
+    def look_at_marks(self) -> None:
+        """Show what was marked without waiting for the next turn; no store is looked at."""
+        self._worker.ask(False)
+
     def stop(self) -> None:
         """End, without waiting for anything."""
         self._over.set()
@@ -132,6 +139,8 @@ class Watch:
             self._begin()
         if wanted or self._watcher is None or self._is_due:
             self._look(everything=bool(wanted))
+        else:
+            self._offer(self._catalogue.refresh_marks())
         self._clear_up()
         if self._watcher is None:
             return max(self._pause, 2 * SHORTEST_PAUSE)

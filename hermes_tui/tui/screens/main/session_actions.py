@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Literal
 from hermes_tui.display import safe
 from hermes_tui.errors import HermesTuiError
 from hermes_tui.platform.daemon_call import in_thread
+from hermes_tui.sessions.marks import NO_MARKS, MarkChange
 from hermes_tui.tui.screens.main.parts import MainParts
 from hermes_tui.tui.widgets.session_list.rows import ListedPart
 from hermes_tui.tui.workers.coroutines import run_beside
@@ -83,6 +84,49 @@ class SessionActions:
             return
         self._program.push_screen(DiffScreen(*pair, self._program.manager.diff))
 
+    # Own marks ---------------------------------------------------------------------------------------------
+
+    def pin(self) -> None:
+        """Pin the conversation by this session; unpin every part of it."""
+        subject = self._subject()
+        if subject is None:
+            return
+        pinned = [part.unified_id for part in self._whole(subject) if part.pinned]
+        change = MarkChange(pinned=not pinned)
+        self._run(partial(self._mark, pinned or [subject.unified_id], change))
+
+    def marks(self) -> None:
+        """Ask for name, tags and note of the session, or of the newest part of its conversation that has any."""
+        from hermes_tui.tui.screens.dialogs.marks import MarksScreen
+
+        subject = self._subject()
+        if subject is None:
+            return
+        try:
+            known = self._program.manager.marks.all()
+        except HermesTuiError as error:
+            self._failed(error)
+            return
+        parts = [subject, *reversed(self._whole(subject))]
+        marked = next((part for part in parts if part.unified_id in known), subject)
+        tags = sorted({tag for marks in known.values() for tag in marks.tags})
+        marks = known.get(marked.unified_id, NO_MARKS)
+
+        def changed(change: MarkChange | None) -> None:
+            if change is not None:
+                self._run(partial(self._mark, [marked.unified_id], change))
+
+        self._program.push_screen(MarksScreen(marked, marks, tags, self._program.named_home), changed)
+
+    def _whole(self, subject: SessionSummary) -> Sequence[SessionSummary]:
+        """The parts of its conversation, oldest first."""
+        home = self._parts.sessions.forest.by_session.get(subject.unified_id)
+        return home.parts if home is not None else (subject,)
+
+    async def _mark(self, unified_ids: Sequence[str], change: MarkChange) -> None:
+        await in_thread(self._program.manager.marks.change, unified_ids, change)
+        self._program.look_at_marks()
+
     # Export ------------------------------------------------------------------------------------------------
 
     def export(self) -> None:
@@ -92,8 +136,7 @@ class SessionActions:
         subject = self._subject()
         if subject is None:
             return
-        home = self._parts.sessions.forest.by_session.get(subject.unified_id)
-        parts = home.parts if home is not None else (subject,)
+        parts = self._whole(subject)
 
         def wished(wish: ExportChoice | None) -> None:
             if wish is not None:

@@ -114,10 +114,12 @@ class RowTexts(NamedTuple):
         urgent = state if self.states.is_urgent(conversation) else None
         lead = self._lead(row, conversation, urgent)
         room = self.width - sum(width_of(text) for text, _ in lead) - columns.after_title - 1
+        pin = "★ " if any(part.pinned for part in conversation.parts) and room > len("★ ") else ""
+        room -= len(pin)
         title = fit(safe(conversation.title) or "untitled", max(0, room))
         asleep = tip.gone or tip.archived
         purpose = "faint" if asleep or not conversation.title else "title"
-        parts = [*lead, *self._lit(title, purpose), (" " * max(0, room - width_of(title)), "")]
+        parts = [*lead, (pin, "accent"), *self._lit(title, purpose), (" " * max(0, room - width_of(title)), "")]
         if columns.project:
             parts.append((" ", ""))
             parts.extend(self._lit(pad(safe(project_of(tip)) or "—", columns.project), "faint"))

@@ -31,7 +31,7 @@ __all__ = [
 class Conversation:
     """The parts of one conversation, oldest first (mostly there is one), and what grew out of it."""
 
-    __slots__ = ("_haystack", "activity", "children", "key", "parts", "tip")
+    __slots__ = ("_haystack", "activity", "children", "key", "parts", "pinned", "tip")
 
     def __init__(self, parts: Sequence[SessionSummary]) -> None:
         self.parts = (
@@ -45,6 +45,8 @@ class Conversation:
         self.children: list[Conversation] = []
         self.activity = self.tip.updated_at
         """Newest message in it or in anything that grew out of it."""
+        self.pinned = any(part.pinned for part in self.parts)
+        """The user pinned a part of it, or anything that grew out of it."""
         self._haystack = ""
 
     @property
@@ -146,7 +148,7 @@ class ListRow(NamedTuple):
 
 
 class Forest:
-    """All conversations of a snapshot, newest first."""
+    """All conversations of a snapshot, the pinned ones first, then the newest."""
 
     def __init__(self, sessions: Iterable[SessionSummary] = ()) -> None:
         by_id = {session.unified_id: session for session in sessions}
@@ -216,7 +218,7 @@ class Forest:
         for root in self.roots:
             if only is not None and root.key not in only:
                 continue
-            label = headings.of(root.activity)
+            label = "pinned" if root.pinned else headings.of(root.activity)
             if label != heading:
                 heading = label
                 rows.append(ListRow(label, names=not rows))
@@ -282,7 +284,7 @@ def _is_above(conversation: Conversation, other: Conversation | None, above: dic
 
 
 def _settle(roots: list[Conversation]) -> None:
-    """Work out activity from the leaves up, and sort every level newest first."""
+    """Work out activity from the leaves up, and sort every level newest first; what is pinned goes before."""
     order: list[Conversation] = []
     waiting = list(roots)
     while waiting:
@@ -293,7 +295,8 @@ def _settle(roots: list[Conversation]) -> None:
         if conversation.children:
             conversation.children.sort(key=lambda one: (one.activity, one.key), reverse=True)
             conversation.activity = max(conversation.activity, conversation.children[0].activity)
-    roots.sort(key=lambda one: (one.activity, one.key), reverse=True)
+            conversation.pinned = conversation.pinned or any(child.pinned for child in conversation.children)
+    roots.sort(key=lambda one: (one.pinned, one.activity, one.key), reverse=True)
 
 
 def _lay_out(

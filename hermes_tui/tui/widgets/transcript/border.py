@@ -17,7 +17,7 @@ def title(part: ListedPart, room: int, *, gone: bool) -> str:
 
     `room` is in cells, and exactly filled."""
     said = [safe(fact) for fact in _facts(part, gone=gone) if fact]
-    left = safe(part.summary.title or part.summary.session_id)
+    left = "★ " * part.summary.pinned + safe(part.summary.title or part.summary.session_id)
     while said and width_of(" · ".join(said)) + min(width_of(left), 24) + 2 > room:
         said.pop(0)
     right = " · ".join(said)
@@ -32,6 +32,7 @@ def _facts(part: ListedPart, *, gone: bool) -> list[str]:
     state = part.state or state_of(session)
     own, whole = priced(session.cost), priced(part.whole)
     return [
+        " ".join(f"#{tag}" for tag in session.tags),
         project_of(session),
         session.git_branch or "",
         session.model or "",

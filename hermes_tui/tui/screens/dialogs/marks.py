@@ -1,0 +1,118 @@
+"""`t`: a name, tags and a note of one's own for a session."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from textual import on
+from textual.app import ComposeResult
+from textual.widget import Widget
+from textual.widgets import Input, Static, TextArea
+
+from hermes_tui.display import compact, safe
+from hermes_tui.errors import ValidationError
+from hermes_tui.sessions.marks import MAX_NAME, MarkChange, OwnMarks
+from hermes_tui.tui.keymap import bindings
+from hermes_tui.tui.screens.cli_equivalent import own_command
+from hermes_tui.tui.screens.dialogs.dismissal import Dialog
+from hermes_tui.tui.screens.dialogs.export import ARMED_AFTER
+from session_adapters.model import SessionSummary
+
+__all__ = ["MarksScreen"]
+
+_TAGS_SHOWN = 200
+"""Characters of the tags that there are."""
+
+
+class MarksScreen(Dialog[MarkChange]):
+    """Gives what is to be changed; None when it was left, or nothing was changed."""
+
+    AUTO_FOCUS = "#name"
+    BINDINGS = bindings("marks")
+
+    def __init__(
+        self, session: SessionSummary, marks: OwnMarks, tags: Sequence[str], home: Path | None = None
+    ) -> None:
+        """`marks`: as they are. `tags`: all that are in use. `home`: as in `own_command`."""
+        title = session.title if session.agent_title is None else session.agent_title
+        super().__init__(f"Own marks: {compact(title, 50) or 'untitled'}", "^s save")
+        self._session = session
+        self._marks = marks
+        self._tags = tags
+        self._home = home
+        self._shown_at = time.monotonic()
+        self._before = (safe(marks.name), " ".join(map(safe, marks.tags)), safe(marks.note, keep_newlines=True))
+        """What the fields held at first."""
+
+    def body(self) -> ComposeResult:
+        """A line for the name, one for the tags, several for the note, and the command that does the same."""
+        name, tags, note = self._before
+        yield from _labelled("name, in the place of its title", Input(name, id="name", max_length=MAX_NAME))
+        about = compact(f"tags; in use: {' '.join(self._tags)}", _TAGS_SHOWN) if self._tags else "tags"
+        yield from _labelled(about, Input(tags, id="tags"))
+        yield from _labelled("note", TextArea(note, id="note", show_line_numbers=False))
+        yield Static(id="command", classes="faint", markup=False)
+
+    def on_mount(self) -> None:
+        """Show the command."""
+        super().on_mount()
+        for field in self.query(Input):
+            field.cursor_blink = field.select_on_focus = False
+        self.query_one(TextArea).cursor_blink = False
+        self._shown_at = time.monotonic()
+        self._show_command()
+
+    @property
+    def change(self) -> MarkChange:
+        """What is changed by now. Raises `ValidationError`."""
+        fields = (self.query_one("#name", Input).value, self.query_one("#tags", Input).value)
+        before = dict(zip(("name", "tags", "note"), self._before, strict=True))
+        now = dict(zip(before, (*fields, self.query_one("#note", TextArea).text), strict=True))
+        changed = {field: text for field, text in now.items() if text != before[field]}
+        tags = MarkChange(tag=tuple(now["tags"].replace(",", " ").split())).tag if "tags" in changed else ()
+        return MarkChange(
+            name=changed.get("name"),
+            note=changed.get("note"),
+            tag=tuple(tag for tag in tags if tag not in self._marks.tags),
+            untag=tuple(tag for tag in self._marks.tags if tag not in tags) if "tags" in changed else (),
+        )
+
+    @on(Input.Changed)
+    @on(TextArea.Changed)
+    def _show_command(self) -> None:
+        if not self.is_mounted:
+            return
+        try:
+            said = own_command(["sessions", "mark", self._session.unified_id, *_options(self.change)], self._home)
+        except ValidationError as error:
+            said = f"{safe(str(error))}."
+        self.query_one("#command", Static).update(compact(said, 300))
+
+    @on(Input.Submitted)
+    def action_save(self) -> None:
+        """Take it as it stands."""
+        if time.monotonic() - self._shown_at < ARMED_AFTER:
+            return
+        try:
+            change = self.change
+        except ValidationError as error:
+            self.notify(f"{safe(str(error))}.", severity="warning", markup=False)
+            return
+        self.dismiss(change if change != MarkChange() else None)
+
+
+def _labelled(label: str, field: Widget) -> Iterator[Widget]:
+    yield Static(label, classes="faint", markup=False)
+    yield field
+
+
+def _options(change: MarkChange) -> Iterator[str]:
+    """The change as a command line says it."""
+    for name, text in (("--name", change.name), ("--note", change.note)):
+        if text is not None:
+            yield from (name, text)
+    for name, tags in (("--untag", change.untag), ("--tag", change.tag)):
+        for tag in tags:
+            yield from (name, tag)

@@ -106,7 +106,7 @@ KEYS: tuple[Key, ...] = (
         "Fork it into a new session, in the agent's own CLI",
     ),
     Key("main.pin", "P", "session('pin')", "Pin the session, or unpin it: pinned ones stand above the others"),
-    Key("main.marks", "t", "session('marks')", "Give it a name, tags and a note of your own", "tag"),
+    Key("main.marks", "t", "session('marks')", "Give it a name, tags and a note of your own"),
     Key("main.context", "s", "context('toggle')", "Dim what the agent no longer sees; again: show all"),
     Key("main.context_window", "S", "context('choose')", "Choose another context window"),
     Key("main.next_unread", "u", "app.unread('go_next')", "Next session with something new in it"),

@@ -14,6 +14,7 @@ from hermes_tui.clock import Clock
 from hermes_tui.demo import STATIC_NOW
 from hermes_tui.demo.home import environment_of, write_home
 from hermes_tui.sessions.manager import SessionManager
+from hermes_tui.sessions.marks import MarkChange
 from hermes_tui.tui.app import HermesApp
 from hermes_tui.tui.screens.cost import CostScreen
 from pilots import until
@@ -72,6 +73,15 @@ def steps(*keys: str, reading: bool = False) -> Steps:
 @pytest.mark.parametrize("size", [(80, 24), (160, 48), (40, 15)], ids=["80x24", "160x48", "40x15"])
 def test_list(app: HermesApp, snap_compare: Compare, size: tuple[int, int]) -> None:
     assert snap_compare(app, terminal_size=size, run_before=steps())
+
+
+@pytest.mark.parametrize("size", [(80, 24), (160, 48)], ids=["80x24", "160x48"])
+@pytest.mark.parametrize("keys", [(), ("t",)], ids=["list", "dialog"])
+def test_own_marks(app: HermesApp, snap_compare: Compare, size: tuple[int, int], keys: tuple[str, ...]) -> None:
+    for session in app.manager.list("codex", limit=2):
+        change = MarkChange(pinned=True, name="Checkout, all of it", tag=("review",), note="ask Ada\nbefore Friday")
+        app.manager.marks.change([session.unified_id], change)
+    assert snap_compare(app, terminal_size=size, run_before=steps(*keys))
 
 
 def test_unfolded_light(app: HermesApp, snap_compare: Compare) -> None:

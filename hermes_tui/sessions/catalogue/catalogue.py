@@ -145,14 +145,14 @@ class Catalogue:
 
     @property
     def marks(self) -> Mapping[str, OwnMarks]:
-        """The user's own marks by unified id, as they are now; what is wrong with them is one of the problems."""
-        with self._work:
-            try:
-                self._marks, self._marks_problem = self._read_marks(), None
-            except HermesTuiError as error:
-                if self._marks_problem is None or self._marks_problem.reason != str(error):
-                    self._marks_problem = Problem(agent="hermes-tui", path="", reason=str(error))
-            return self._marks
+        """The user's own marks by unified id, as they are now; what is wrong with them is one of the problems. Waits
+        for no look at the stores."""
+        try:
+            self._marks, self._marks_problem = self._read_marks(), None
+        except HermesTuiError as error:
+            if self._marks_problem is None or self._marks_problem.reason != str(error):
+                self._marks_problem = Problem(agent="hermes-tui", path="", reason=str(error))
+        return self._marks
 
     @property
     def processes(self) -> Mapping[str, Liveness]:

@@ -2,7 +2,7 @@
 
     PYTHONPATH=tests:tests/helpers python -m benchmarks [--corpus DIR] [--fast-resume PATH] [--size M] [--large L]
                                           [--runs 5] [--idle 300] [--ccusage PATH]
-                                          [--only start,list,search,typing,queries,costs,agents,big,idle]
+                                          [--only start,list,search,typing,queries,costs,agents,big,idle,attention]
                                           [--queries 10000] [--into docs/performance.md]
 
 The corpora are written by `tests/corpus/make_corpus.py`. fast-resume is put beside ours when
@@ -18,6 +18,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+from benchmarks.attention import attending
 from benchmarks.corpora import Corpora
 from benchmarks.costs import spending
 from benchmarks.keystrokes import keystrokes
@@ -37,7 +38,9 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--large", default="L", help="corpus for the listing")
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--idle", type=float, default=300.0, help="seconds to be left alone")
-    parser.add_argument("--only", default="", help="start, list, search, typing, queries, costs, agents, big or idle")
+    parser.add_argument(
+        "--only", default="", help="start, list, search, typing, queries, costs, agents, big, idle or attention"
+    )
     parser.add_argument("--queries", type=int, default=10_000, help="how many are typed")
     parser.add_argument("--into", type=Path, help="a Markdown document whose table of figures is to be written anew")
     return parser.parse_args()
@@ -54,7 +57,7 @@ def _tools(scratch: Path, fast_resume: str | None) -> tuple[Tool, Tool | None]:
 
 def _measured(given: argparse.Namespace, corpora: Corpora, scratch: Path) -> Iterator[Row]:
     ours, theirs = _tools(scratch, given.fast_resume)
-    every = ("start", "list", "search", "typing", "queries", "costs", "agents", "big", "idle")
+    every = ("start", "list", "search", "typing", "queries", "costs", "agents", "big", "idle", "attention")
     wanted = given.only.split(",") if given.only else every
     for tool in (ours, theirs):
         if tool is not None:
@@ -63,6 +66,8 @@ def _measured(given: argparse.Namespace, corpora: Corpora, scratch: Path) -> Ite
         yield from start_and_keys(ours, theirs, corpora.sized(given.size), given.runs)
     if "idle" in wanted:
         yield from waiting(ours, theirs, corpora.sized(given.size), given.idle)
+    if "attention" in wanted:
+        yield from attending(ours, corpora.sized(given.size), given.idle, given.runs)
     if "list" in wanted:
         yield from listing(ours, theirs, corpora.sized(given.large), given.runs)
     if "search" in wanted:

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from benchmarks.terminal import Terminal
 
-__all__ = ["Row", "Tool", "big_file", "listing", "start_and_keys", "waiting"]
+__all__ = ["Row", "Tool", "big_file", "idle", "listing", "start_and_keys", "waiting"]
 
 
 class Row(NamedTuple):
@@ -189,13 +189,18 @@ def waiting(ours: Tool, theirs: Tool | None, home: Path, seconds: float) -> Iter
 def _wait(tool: Tool, home: Path, seconds: float) -> tuple[float, float, float]:
     print(f"{tool.name}: idle for {seconds:g} s …", file=sys.stderr)
     with Terminal(tool.screen, tool.environment(home)) as terminal:
-        terminal.until(_full)
-        _settle(terminal)
-        bytes_before, used_before, start = terminal.received, terminal.processor_seconds(), time.perf_counter()
-        terminal.wait(seconds)
-        passed = time.perf_counter() - start
-        used = terminal.processor_seconds() - used_before
-        return (terminal.received - bytes_before) / passed, used / passed * 100, terminal.resident_megabytes()
+        return idle(terminal, seconds)
+
+
+def idle(terminal: Terminal, seconds: float) -> tuple[float, float, float]:
+    """A program that is left alone once it has settled: bytes a second, per cent of a processor, megabytes."""
+    terminal.until(_full)
+    _settle(terminal)
+    bytes_before, used_before, start = terminal.received, terminal.processor_seconds(), time.perf_counter()
+    terminal.wait(seconds)
+    passed = time.perf_counter() - start
+    used = terminal.processor_seconds() - used_before
+    return (terminal.received - bytes_before) / passed, used / passed * 100, terminal.resident_megabytes()
 
 
 def _settle(terminal: Terminal) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
@@ -21,9 +20,6 @@ from hermes_tui.tui.widgets.buttons import Buttons
 from pilots import until
 from session_adapters.base import Environment
 
-_PLUGIN = {name: value for name, value in os.environ.items() if name.startswith("TEXTUAL_SNAPSHOT_")}
-"""Where the plugin keeps what it compares; taken before every test's environment is emptied."""
-
 START = Start(
     verb="resume",
     agent="claude",
@@ -39,11 +35,7 @@ START = Start(
 
 
 @pytest.mark.parametrize("size", [(80, 24), (160, 48)], ids=["80x24", "160x48"])
-def test_resume(
-    snap_compare: Callable[..., bool], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: tuple[int, int]
-) -> None:
-    for name, value in {**_PLUGIN, "TERM": "xterm-256color", "COLORTERM": "truecolor"}.items():
-        monkeypatch.setenv(name, value)
+def test_resume(snap_compare: Callable[..., bool], tmp_path: Path, size: tuple[int, int]) -> None:
     home = ClaudeHome(tmp_path / "home", STATIC_NOW - timedelta(hours=2))
     for title in ("Fix the flaky login test", "Write the release notes"):
         home.session(title)

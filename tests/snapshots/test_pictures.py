@@ -3,7 +3,6 @@ look at every picture that differs."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
@@ -12,7 +11,6 @@ from textual.pilot import Pilot
 
 from hermes_tui.clock import Clock
 from hermes_tui.demo import STATIC_NOW
-from hermes_tui.demo.home import environment_of, write_home
 from hermes_tui.sessions.manager import SessionManager
 from hermes_tui.sessions.marks import MarkChange
 from hermes_tui.tui.app import HermesApp
@@ -20,35 +18,14 @@ from hermes_tui.tui.screens.cost import CostScreen
 from pilots import until
 from session_adapters.base import Environment
 
-_PLUGIN = {name: value for name, value in os.environ.items() if name.startswith("TEXTUAL_SNAPSHOT_")}
-"""Where the plugin keeps what it compares; taken before every test's environment is emptied."""
-
 Compare = Callable[..., bool]
 Steps = Callable[[Pilot[None]], Awaitable[None]]
 
 
-@pytest.fixture(autouse=True)
-def plugin_variables(isolated_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The plugin's own settings, and a terminal of known colours."""
-    for name, value in _PLUGIN.items():
-        monkeypatch.setenv(name, value)
-    monkeypatch.setenv("TERM", "xterm-256color")
-    monkeypatch.setenv("COLORTERM", "truecolor")
-
-
-@pytest.fixture(scope="module")
-def demo_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The static demo's home, written once."""
-    home = tmp_path_factory.mktemp("demo")
-    write_home(home, STATIC_NOW)
-    return home
-
-
 @pytest.fixture
-def app(demo_home: Path, tmp_path: Path) -> HermesApp:
+def app(demo_manager: SessionManager) -> HermesApp:
     """The program on the static demo."""
-    manager = SessionManager(environment_of(demo_home), cache_dir=tmp_path / "cache")
-    return HermesApp(manager, clock=Clock(STATIC_NOW))
+    return HermesApp(demo_manager, clock=Clock(STATIC_NOW))
 
 
 def steps(*keys: str, reading: bool = False) -> Steps:

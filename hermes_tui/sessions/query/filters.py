@@ -35,7 +35,7 @@ FILTERS: Mapping[str, str] = {
     "cwd": "where it was started: a part of the path",
     "file": "a file that a tool call named: a part of the path",
     "id": "the beginning of the session's id",
-    "is": "needs, waiting, unread, working, stuck, done …; pinned, live, error, subagent, archived, fork",
+    "is": "needs, waiting, unread, working, stuck …; pinned, live, error, fork …",
     "model": "a part of the name of any model it used",
     "note": "a part of your own note",
     "role": "who said it: user, assistant, system or tool",

@@ -120,7 +120,7 @@ class SearchPreviews:
             panel.show(self._part(summary), seen.result, seen.reason, find)
 
     def _part(self, summary: SessionSummary) -> ListedPart:
-        return self._parts.sessions.forest.part(summary.unified_id) or ListedPart(summary)  # the list has its cost
+        return self._parts.sessions.part(summary.unified_id) or ListedPart(summary)  # the list has its cost
 
     def _want(self) -> None:
         """Have the sessions looked at that are in view, the one under the cursor first."""

@@ -30,7 +30,7 @@ class UnreadController:
     def __init__(self, parts: MainParts, now: Callable[[], float] = time.monotonic) -> None:
         self._parts = parts
         self._now = now
-        self._touched = now()
+        self._touched = -_READING  # whoever starts a program may look at another
         self._told: dict[str, datetime] = {}
         """Unified id of a session that was looked at → its newest message then."""
         self._divided: OpenTranscript | None = None

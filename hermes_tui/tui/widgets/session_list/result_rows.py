@@ -191,8 +191,8 @@ def by_need(shown: Listed, states: ShownStates, clock: Clock, *, two_lines: bool
             heading = label
             rows.append(ListRow(label, names=not rows))
         rows.append(ListRow(conversation=conversation, result=True))
-        if two_lines and (more := states.more(conversation, clock)):
-            rows.append(ListRow(snippet=Snippet(more)))
+        if two_lines and states.doing(conversation):
+            rows.append(ListRow(snippet=Snippet(states.more(conversation, clock))))
     return ShownAnswer(rows, lambda text: ())
 
 

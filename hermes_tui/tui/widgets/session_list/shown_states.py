@@ -44,16 +44,22 @@ class ShownStates(NamedTuple):
         attended = self.attended.get(conversation.tip.unified_id)
         return attended is not None and attended.state.needs_person and attended.state.state != "done"
 
+    def doing(self, conversation: Conversation) -> str:
+        """What a judged state is about: `Bash rm -rf build`; safe for a terminal."""
+        attended = self.attended.get(conversation.tip.unified_id)
+        return (
+            safe(" ".join(filter(None, (attended.state.tool, attended.state.text)))) if attended is not None else ""
+        )
+
     def more(self, conversation: Conversation, clock: Clock) -> str:
-        """What a judged state is about and since when: `Bash rm -rf build · 2m`; safe for a terminal."""
+        """The same, until when and since when: `Bash rm -rf build · 2m`."""
         attended = self.attended.get(conversation.tip.unified_id)
         if attended is None:
             return ""
         state = attended.state
         until = f"until {clock.local(state.until):%a %H:%M}" if state.until is not None else ""
-        doing = safe(" ".join(filter(None, (state.tool, state.text))))
         since = age(state.since, clock.now()).strip() if state.since is not None else ""
-        return " · ".join(filter(None, (doing, until, since)))
+        return " · ".join(filter(None, (self.doing(conversation), until, since)))
 
     def rank(self, conversation: Conversation) -> tuple[int, float]:
         """Sort key: who needs a person first, then who works; the newest first."""

@@ -97,6 +97,23 @@ async def test_name_tags_and_note_are_typed_into_a_dialog(three: ClaudeHome, pro
         await until(pilot, lambda: titles(pilot).count("Mine") == 1 and len(titles(pilot)) <= 3)
 
 
+async def test_a_search_for_pinned_sessions_follows_the_pins(three: ClaudeHome, program: Any) -> None:
+    async with program(three.home, size=(80, 24), now=NOW) as pilot:
+        await until(pilot, lambda: len(titles(pilot)) == 4)
+        start = titles(pilot)
+        await pilot.press("P", "down", "P")
+        await until(pilot, lambda: len(kept()) == 2)
+        await pilot.press("slash", *"is:pinned", "enter")
+
+        def found() -> list[str]:
+            return [title for title in titles(pilot) if title in start and title[0] != "["]
+
+        await until(pilot, lambda: sorted(found()) == sorted(start[1:3]))
+        gone = highlighted(pilot).title
+        await pilot.press("P")
+        await until(pilot, lambda: found() == [one for one in start[1:3] if one != gone])
+
+
 async def test_leaving_the_dialog_changes_nothing(three: ClaudeHome, program: Any) -> None:
     async with program(three.home, size=(80, 24), now=NOW) as pilot:
         await until(pilot, lambda: len(titles(pilot)) == 4)

@@ -34,5 +34,27 @@ def test_what_an_agent_says_of_a_session_is_there() -> None:
     assert "3 turns · started" in said(90)
 
 
+def test_own_marks_are_told_and_times_give_way() -> None:
+    session = SessionSummary(
+        agent="a",
+        session_id="one",
+        title="Mine",
+        agent_title="Theirs",
+        tags=("red", "x\x1b[31m"),
+        own_note="first\nsecond",
+        model="m-1",
+        created_at=NOW,
+        updated_at=NOW,
+    )
+    wide, narrow = (
+        "".join(text for text, _ in detail_parts(Conversation([session]), Clock(NOW), width, ShownStates())[0])
+        for width in (160, 40)
+    )
+    for text in ("#red", "“first second”", "Theirs", "m-1", "last just now"):
+        assert text in wide
+    assert "\x1b" not in wide
+    assert "#red" in narrow and "“first second”" in narrow and "just now" not in narrow
+
+
 def test_notes_are_shown_as_text_alone() -> None:
     assert "\x1b" not in said(90, "shared with \x1b[31mred")

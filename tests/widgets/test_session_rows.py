@@ -51,6 +51,28 @@ def test_newest_first_under_days() -> None:
     assert shown(Forest(reversed(sessions)).rows(CLOCK)) == [*expected, "[no date]", "g"]
 
 
+def test_what_is_pinned_stands_above_the_days_with_what_it_hangs_on() -> None:
+    sessions = [
+        session("a", 5),
+        session("old", 60 * 24 * 40, pinned=True),
+        session("b", 60 * 11),
+        session("fork", 60 * 12, kind="fork", parent_id="b", pinned=True),
+    ]
+    forest = Forest(sessions)
+    assert shown(forest.rows(CLOCK)) == ["[pinned]", "b", "old", "[today]", "a"]
+    assert shown(forest.rows(CLOCK, only={forest.roots[-1].key})) == ["[today]", "a"]
+    names = [row.names for row in forest.rows(CLOCK) if row.conversation is None]
+    assert names == [True, False]
+
+
+def test_the_name_of_any_part_is_that_of_the_conversation() -> None:
+    first = session("first", 60, title="Named", agent_title="First")
+    later = session("later", 5, title="Later", kind="continuation", parent_id="first")
+    assert Conversation([later, first]).title == "Named"
+    renamed = session("later", 5, title="Named again", agent_title="", kind="continuation", parent_id="first")
+    assert Conversation([renamed, first]).title == "Named again"
+
+
 def test_a_day_begins_at_midnight_of_the_reader() -> None:
     sessions = [session("late", 60 * 13)]  # 23:00 of the day before in UTC
     tokyo = Clock(NOW, timezone(timedelta(hours=9)))

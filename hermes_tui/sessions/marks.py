@@ -22,6 +22,7 @@ __all__ = [
     "MAX_NAME",
     "MAX_NOTE",
     "MAX_TAG",
+    "MAX_TAGS",
     "NO_MARKS",
     "NO_ONE_MARKED",
     "MarkChange",

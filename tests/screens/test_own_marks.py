@@ -6,8 +6,9 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+from textual import events
 from textual.pilot import Pilot
-from textual.widgets import Input
+from textual.widgets import Input, TextArea
 
 from claude_lines import ClaudeHome
 from hermes_tui.platform import paths
@@ -152,6 +153,19 @@ async def test_marks_that_cannot_be_kept_are_said(three: ClaudeHome, program: An
         await pilot.press("P")
         await until(pilot, lambda: "marks of sessions cannot be kept" in screen_text(pilot))
         assert len(titles(pilot)) == 4
+
+
+async def test_what_is_pasted_into_the_note_is_text(three: ClaudeHome, program: Any) -> None:
+    async with program(three.home, size=(80, 24), now=NOW) as pilot:
+        await until(pilot, lambda: len(titles(pilot)) == 4)
+        await pilot.press("t")
+        await until(pilot, lambda: isinstance(pilot.app.screen, dialog.MarksScreen) and pilot.app.screen.focused)
+        note = pilot.app.screen.query_one(TextArea)
+        pilot.app.screen.set_focus(note)
+        pilot.app.post_message(events.Paste("one\ntwo \x9b31m\u202e" + "z" * 20_000))
+        await until(pilot, lambda: note.text.startswith("one\ntwo "))
+        assert not {"\x9b", "\u202e"} & set(note.text)
+        assert len(note.text) <= 10_000
 
 
 async def test_hostile_marks_of_another_program_are_text(three: ClaudeHome, program: Any) -> None:

@@ -6,14 +6,14 @@ import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from textual import on
+from textual import events, on
 from textual.app import ComposeResult
 from textual.widget import Widget
 from textual.widgets import Input, Static, TextArea
 
 from hermes_tui.display import compact, safe
 from hermes_tui.errors import ValidationError
-from hermes_tui.sessions.marks import MAX_NAME, MarkChange, OwnMarks
+from hermes_tui.sessions.marks import MAX_NAME, MAX_NOTE, MAX_TAG, MAX_TAGS, MarkChange, OwnMarks
 from hermes_tui.tui.keymap import bindings
 from hermes_tui.tui.screens.cli_equivalent import own_command
 from hermes_tui.tui.screens.dialogs.dismissal import Dialog
@@ -24,6 +24,14 @@ __all__ = ["MarksScreen"]
 
 _TAGS_SHOWN = 200
 """Characters of the tags that there are."""
+
+
+class _Note(TextArea):
+    """What is pasted is text, and no more of it than a note may hold."""
+
+    def on_paste(self, event: events.Paste) -> None:
+        """Before the text is taken in."""
+        event.text = safe(event.text[:MAX_NOTE], keep_newlines=True)
 
 
 class MarksScreen(Dialog[MarkChange]):
@@ -51,8 +59,8 @@ class MarksScreen(Dialog[MarkChange]):
         name, tags, note = self._before
         yield from _labelled("name, in the place of its title", Input(name, id="name", max_length=MAX_NAME))
         about = compact(f"tags; in use: {' '.join(self._tags)}", _TAGS_SHOWN) if self._tags else "tags"
-        yield from _labelled(about, Input(tags, id="tags"))
-        yield from _labelled("note", TextArea(note, id="note", show_line_numbers=False))
+        yield from _labelled(about, Input(tags, id="tags", max_length=MAX_TAGS * (MAX_TAG + 1)))
+        yield from _labelled("note", _Note(note, id="note", show_line_numbers=False))
         yield Static(id="command", classes="faint", markup=False)
 
     def on_mount(self) -> None:

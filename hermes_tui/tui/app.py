@@ -191,6 +191,7 @@ class HermesApp(AppActions, inherit_bindings=False):
             await self._screen_is_whole()
             if not self.screen_stack:
                 return
+        if isinstance(event, events.InputEvent) and self.screen_stack:
             self._main_screen.transcript.unread.touched()
         await super().on_event(event)
 

@@ -117,6 +117,12 @@ async def test_nobody_there_sees_nothing(program: Program, claude_home: ClaudeHo
         await pilot.press("ctrl+l")  # does nothing but show that somebody is there
         await until(pilot, lambda: list(seen()) != [] and main.sessions.states.unread == {})
         assert "new since" in screen_text(pilot)
+        moment[0] += 31.0
+        claude_home.say(path, "assistant", "And once more")
+        await until(pilot, lambda: "once more" in screen_text(pilot) and main.sessions.states.unread)
+        text = screen_text(pilot)
+        assert text.index("Drawn while") < text.index("new since") < text.index("once more"), "the first was seen"
+        assert text.count("new since") == 1
 
 
 async def test_a_file_of_marks_that_is_kept_by_another_stops_no_key(

@@ -38,7 +38,7 @@ class UnreadController:
         self._look = Delay(parts.screen, self._looked, _LOOKS)
 
     def touched(self) -> None:
-        """Somebody pressed a key."""
+        """Somebody pressed a key or moved the mouse."""
         self._touched = self._now()
         if self._parts.sessions.states.unread:
             self.consider()
@@ -51,10 +51,11 @@ class UnreadController:
             return
         if opened is not self._divided:
             self._look.stop()
-        since = states.unread.get(summary.unified_id)
-        if since is not None and opened.view.since is None and (opened is not self._divided or not self._is_there):
-            opened.view.mark_new(datetime.fromtimestamp(since, UTC))
-            pane.settle()
+        if summary.unified_id in states.unread and (opened is not self._divided or not self._is_there):
+            since, before = datetime.fromtimestamp(states.unread[summary.unified_id], UTC), opened.view.since
+            if before is None or since > before:  # what was seen meanwhile is not new to whoever comes back again
+                opened.view.mark_new(since)
+                pane.settle()
         self._divided = opened
         if self._is_there and self._unread_parts():
             self._look.start_once()

@@ -49,6 +49,8 @@ class Scene(NamedTuple):
     theme: str | None = None
     empty: bool = False
     """On a machine without any session."""
+    attention: bool = False
+    """It is known which sessions need a person."""
 
 
 SCENES = (
@@ -63,6 +65,7 @@ SCENES = (
     ),
     Scene("search", (150, 40), "Resolution", keys=("slash", Typed("clock agent:claude"))),
     Scene("help", (120, 40), "Show the keys that work here", keys=("question_mark",)),
+    Scene("attention", (150, 40), "? approval", keys=("A",), attention=True),
     Scene("lanes", (150, 40), "↻ resume pending", keys=("L", "j")),
     Scene("lane-plan", (110, 34), "Same as:", keys=("L", "j", "j", "j", "j", "R")),
     Scene("light", (160, 48), "All 412 pass", theme="hermes-light"),
@@ -103,13 +106,15 @@ def normalised(picture: str) -> str:
 async def _taken(scene: Scene, home: Path) -> str:
     from hermes_tui.clock import Clock
     from hermes_tui.config import Config
-    from hermes_tui.demo import STATIC_NOW
+    from hermes_tui.demo import STATIC_NOW, begin_marks
     from hermes_tui.demo.home import environment_of
     from hermes_tui.sessions.manager import SessionManager
     from hermes_tui.tui.app import HermesApp
 
     manager = SessionManager(environment_of(home))
-    app = HermesApp(manager, Config(theme=scene.theme), clock=Clock(STATIC_NOW))
+    if scene.attention:
+        begin_marks(STATIC_NOW)
+    app = HermesApp(manager, Config(theme=scene.theme), clock=Clock(STATIC_NOW), attention=scene.attention)
     try:
         async with app.run_test(size=scene.size) as pilot:
             main = app.main

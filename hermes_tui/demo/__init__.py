@@ -10,7 +10,7 @@ import os
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,10 +19,12 @@ from hermes_tui.errors import HermesTuiError, ValidationError
 if TYPE_CHECKING:
     from hermes_tui.config import Config
 
-__all__ = ["STATIC_NOW", "only_home", "run_demo"]
+__all__ = ["STATIC_NOW", "begin_marks", "only_home", "run_demo"]
 
 STATIC_NOW = datetime(2026, 11, 21, 10, 34, tzinfo=UTC)
 """When `--static` takes place."""
+_LATELY = timedelta(minutes=7)
+"""What was said since then, nobody has looked at yet."""
 _PATIENCE = 10.0
 """Seconds to wait at most for costs that are being added up: they would be written into a home that is removed."""
 
@@ -64,6 +66,7 @@ def _run(config: Config, home: Path, *, static: bool, open_tui: bool) -> int:
 
     writers = () if static else (LiveWriter(home), DemoGateway(home))
     with only_home(home):
+        begin_marks(now)
         for writer in writers:
             writer.start()
         try:
@@ -74,6 +77,16 @@ def _run(config: Config, home: Path, *, static: bool, open_tui: bool) -> int:
                 writer.stop()
             for writer in writers:
                 writer.join(5)
+
+
+def begin_marks(now: datetime) -> None:
+    """Have it that a person looked at all sessions a few minutes before `now`; called within `only_home`."""
+    from hermes_tui.platform import paths
+    from hermes_tui.sessions.mark_store import MarkStore
+
+    marks = MarkStore(paths.state_dir() / "marks.db", lambda: (now - _LATELY).timestamp())
+    assert marks.began  # noqa: S101  (asking is what keeps it)
+    marks.close()
 
 
 @contextmanager

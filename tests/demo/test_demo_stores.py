@@ -77,6 +77,10 @@ def reading(home: Path) -> Callable[[str], Reading]:
     return lambda agent: Reading(agent, home)
 
 
+WAITS = {"codex": {"request_user_input"}, "copilot": {"bash"}}
+"""Tools that wait for a person."""
+
+
 def test_all_eleven_agents_have_sessions() -> None:
     assert set(WRITTEN) == set(LABELS)
     assert set(agent_names()) <= set(WRITTEN)
@@ -94,7 +98,7 @@ def test_its_sessions_are_listed_and_open(agent: str, reading: Callable[[str], R
         assert session.created_at <= session.updated_at <= NOW
         assert any(message.is_prompt for message in session.messages)
     calls = [call for session in sessions for message in session.messages for call in message.tool_calls]
-    assert calls and all(call.output is not None for call in calls)
+    assert calls and {call.tool_name for call in calls if call.output is None} == WAITS.get(agent, set())
     assert any(session.tokens is not None and session.tokens.total for session in sessions) is (agent in WITH_TOKENS)
     assert any(session.cost is not None for session in sessions) is (agent in WITH_COST)
 
@@ -242,6 +246,8 @@ def test_its_records_have_the_keys_of_the_real_ones(agent: str, home: Path) -> N
     real, made = _keys(STORES / agent / "home", agent), _keys(home, agent)
     if agent == "gemini":
         real["None"].add("$set")
+    if agent == "copilot":  # one that waits for leave is not among the samples
+        real["permission.requested"] = {"requestId", "permissionRequest", "agentMode", "permissionMode"}
     assert made
     for kind, keys in made.items():
         assert keys <= real[kind], (kind, keys - real[kind])

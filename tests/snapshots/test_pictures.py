@@ -10,11 +10,14 @@ import pytest
 from textual.pilot import Pilot
 
 from hermes_tui.clock import Clock
-from hermes_tui.demo import STATIC_NOW
+from hermes_tui.config import Config
+from hermes_tui.demo import STATIC_NOW, begin_marks
 from hermes_tui.sessions.manager import SessionManager
 from hermes_tui.sessions.marks import MarkChange
 from hermes_tui.tui.app import HermesApp
+from hermes_tui.tui.screens.attention import AttentionScreen
 from hermes_tui.tui.screens.cost import CostScreen
+from hermes_tui.tui.themes import PLAIN_THEME
 from pilots import until
 from session_adapters.base import Environment
 
@@ -126,3 +129,31 @@ def costs() -> Steps:
 
 def test_costs(app: HermesApp, snap_compare: Compare) -> None:
     assert snap_compare(app, terminal_size=(100, 40), run_before=costs())
+
+
+@pytest.mark.parametrize(
+    ("size", "theme", "no_colour"),
+    [((80, 24), None, False), ((160, 48), None, False), ((160, 48), PLAIN_THEME, False), ((80, 24), None, True)],
+    ids=["80x24", "160x48", "16 colours", "NO_COLOR"],
+)
+def test_attention(
+    demo_manager: SessionManager,
+    monkeypatch: pytest.MonkeyPatch,
+    snap_compare: Compare,
+    size: tuple[int, int],
+    theme: str | None,
+    no_colour: bool,
+) -> None:
+    if no_colour:
+        monkeypatch.setenv("NO_COLOR", "1")
+    begin_marks(STATIC_NOW)
+    app = HermesApp(demo_manager, Config(theme=theme), clock=Clock(STATIC_NOW), attention=True)
+
+    async def run(pilot: Pilot[None]) -> None:
+        await steps()(pilot)
+        await until(pilot, lambda: app.attention is not None)
+        await pilot.press("A", "down")
+        await until(pilot, lambda: isinstance(app.screen, AttentionScreen) and app.screen.attended is not None)
+        await pilot.pause()
+
+    assert snap_compare(app, terminal_size=size, run_before=run)

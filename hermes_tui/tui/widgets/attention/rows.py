@@ -86,6 +86,8 @@ def attention_rows(
 def doing_words(one: Attended, local: Callable[[datetime], datetime]) -> str:
     """What it does, or waits for; where nothing says, what its record ends with."""
     state = one.state
+    if state.state == "question" and state.text:
+        return f"“{safe(state.text)}”"
     until = [f"until {local(state.until):%H:%M}"] if state.until is not None else []
     words = [word for word in (*until, state.tool, state.text) if word]
     if not words and state.evidence:

@@ -15,6 +15,7 @@ from session_adapters.model import EPOCH, Cost
 
 __all__ = [
     "APART",
+    "PIN",
     "age",
     "cell_width",
     "compact",
@@ -32,6 +33,9 @@ __all__ = [
 
 APART = {"rewound": "taken back", "compacted": "compacted", "branch": "on another branch"}
 """`Message.visibility` of what does not stand in the conversation as the agent has it → what is said of it."""
+
+PIN = "★"
+"""Stands before the title of a session that the user pinned."""
 
 _COLOUR = re.compile("(?:\x1b\\[|\x9b)[0-9;:]*m")
 _NEWLINE = re.compile("\r\n|[\n\r\x85\u2028\u2029]")

@@ -28,7 +28,7 @@ def config_dir() -> Path:
 
 
 def state_dir() -> Path:
-    """Where the log and the audit trail are."""
+    """Where the log, the audit trail and the user's own marks are."""
     from platformdirs import user_state_path
 
     return user_state_path(_NAME)

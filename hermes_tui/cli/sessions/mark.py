@@ -11,7 +11,7 @@ import click
 from hermes_tui.cli import stderr, stdout
 from hermes_tui.cli.home_option import hurry, manager_of
 from hermes_tui.cli.sessions.session_argument import split_name, summary_named
-from hermes_tui.display import safe
+from hermes_tui.display import PIN, safe
 from hermes_tui.errors import SessionNotFound
 
 if TYPE_CHECKING:
@@ -120,7 +120,7 @@ def _record(manager: SessionManager, unified_id: str, marks: OwnMarks | None) ->
 def _lines(row: dict[str, Any]) -> Iterator[str]:
     """A session and, below it, its marks."""
     title = safe(row["title"]) or "untitled"
-    yield f"{'★' if row['pinned'] else ' '} {safe(row['unifiedId'])}  {title}{'' if row['here'] else '  (not here)'}"
+    yield f"{PIN if row['pinned'] else ' '} {safe(row['unifiedId'])}  {title}{'' if row['here'] else '  (not here)'}"
     if row["name"] and row["agentTitle"]:
         yield f"    the agent's title: {safe(row['agentTitle'])}"
     if row["tags"]:

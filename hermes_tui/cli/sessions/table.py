@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Sequence
 from datetime import datetime
 from pathlib import PurePath
 
-from hermes_tui.display import age, cell_width, count, fit, money, safe
+from hermes_tui.display import PIN, age, cell_width, count, fit, money, safe
 from session_adapters.model import SessionSummary
 
 __all__ = ["session_table"]
@@ -58,7 +58,7 @@ def _row(one: SessionSummary, now: datetime, pending: bool) -> tuple[str, ...]:
         "…" if pending else money(one.cost),
         safe(one.model or ""),
         safe(project),
-        "★ " * one.pinned + " ".join((safe(one.title), *(f"#{safe(tag)}" for tag in one.tags))),
+        f"{PIN} " * one.pinned + " ".join((safe(one.title), *(f"#{safe(tag)}" for tag in one.tags))),
     )
 
 

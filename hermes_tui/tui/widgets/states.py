@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from hermes_tui.display import count, money
+from hermes_tui.display import PIN, count, money
 from session_adapters.model import Cost, SessionSummary
 
 if TYPE_CHECKING:
@@ -32,6 +32,7 @@ MEANINGS: tuple[tuple[str, str], ...] = (
     ("●", "at work, or at least open in a process"),
     ("○", "idle: open in a process, and nothing is going on"),
     ("┃", "unread: something came since you last looked"),
+    (PIN, "pinned by you"),
     ("↻", "resume pending: a restart of Hermes' gateway interrupted it, and its lane goes on with it"),
     ("■", "suspended: the next message of its lane begins another session"),
     ("▪", "archived"),

@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
-from hermes_tui.display import age, safe
+from hermes_tui.display import PIN, age, safe
 from hermes_tui.tui.agent_colours import agent_colour
 from hermes_tui.tui.widgets.cells import fit, pad, width_of
 from hermes_tui.tui.widgets.session_list.rows import Conversation, ListRow, Snippet, project_of
@@ -114,7 +114,7 @@ class RowTexts(NamedTuple):
         urgent = state if self.states.is_urgent(conversation) else None
         lead = self._lead(row, conversation, urgent)
         room = self.width - sum(width_of(text) for text, _ in lead) - columns.after_title - 1
-        pin = "★ " if any(part.pinned for part in conversation.parts) and room > len("★ ") else ""
+        pin = f"{PIN} " if room > 2 and any(part.pinned for part in conversation.parts) else ""
         room -= len(pin)
         title = fit(safe(conversation.title) or "untitled", max(0, room))
         asleep = tip.gone or tip.archived

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hermes_tui.display import counted, priced, safe
+from hermes_tui.display import PIN, counted, priced, safe
 from hermes_tui.tui.widgets.cells import fit, width_of
 from hermes_tui.tui.widgets.session_list.rows import ListedPart, project_of
 from hermes_tui.tui.widgets.states import state_of
@@ -17,7 +17,7 @@ def title(part: ListedPart, room: int, *, gone: bool) -> str:
 
     `room` is in cells, and exactly filled."""
     said = [safe(fact) for fact in _facts(part, gone=gone) if fact]
-    left = "★ " * part.summary.pinned + safe(part.summary.title or part.summary.session_id)
+    left = f"{PIN} " * part.summary.pinned + safe(part.summary.title or part.summary.session_id)
     while said and width_of(" · ".join(said)) + min(width_of(left), 24) + 2 > room:
         said.pop(0)
     right = " · ".join(said)

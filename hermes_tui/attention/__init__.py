@@ -1,1 +1,1 @@
-"""What needs a person now, how that is known, and what a person has seen."""
+"""What needs a person now, and how that is known."""

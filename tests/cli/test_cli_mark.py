@@ -40,6 +40,8 @@ def test_what_is_marked_is_listed_shown_and_found(tiny_home: TinyHome, cli: Cli)
     for query in ("is:pinned", "tag:rev", "note:ada"):
         found = json.loads(cli("sessions", "search", "--agent", "tiny", query, "--json", "--no-index").out)
         assert [one["sessionId"] for one in found] == ["one"]
+        assert "★ Mine #review" in cli("sessions", "search", "--agent", "tiny", query, "--no-index").out
+    assert "★ Mine #review" in cli("sessions", "browse", "tiny").out
     assert tree_hash(tiny_home.home) == before
 
 

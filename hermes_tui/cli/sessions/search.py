@@ -13,6 +13,7 @@ import click
 from hermes_tui.cli import exit_codes, stderr, stdout
 from hermes_tui.cli.filter_options import filter_options
 from hermes_tui.cli.home_option import hurry, is_known, manager_of, mention_the_unread
+from hermes_tui.cli.sessions.table import title_text
 from hermes_tui.display import APART, age, count, fit, safe
 from hermes_tui.errors import ValidationError
 
@@ -93,7 +94,7 @@ def _marks() -> tuple[str, str]:
 def _lines(results: Sequence[Result], now: datetime, width: int, marks: tuple[str, str]) -> Iterator[str]:
     for one in results:
         head = f"{safe(one.agent)}  {safe(one.session_id)}  {age(one.updated_at, now)}  "
-        yield (head + fit(safe(one.title), max(20, width - len(head)))).rstrip()
+        yield (head + fit(title_text(one), max(20, width - len(head)))).rstrip()
         yield f"    {_marked(one, marks)}"
         if one.message_id is not None:
             where = "one place" if one.match_count == 1 else f"{count(one.match_count)} places"
@@ -183,7 +184,7 @@ def browse(context: click.Context, agent: str | None, limit: int, as_json: bool)
 def _browsed(sessions: Sequence[SessionSummary], now: datetime, width: int) -> Iterator[str]:
     for one in sessions:
         head = f"{safe(one.agent)}  {safe(one.session_id)}  {age(one.updated_at, now)}  "
-        yield (head + fit(safe(one.title), max(20, width - len(head)))).rstrip()
+        yield (head + fit(title_text(one), max(20, width - len(head)))).rstrip()
         if one.preview and one.preview != one.title:
             yield f"    {fit(safe(one.preview), max(20, width - 4))}".rstrip()
 

@@ -9,7 +9,7 @@ from pathlib import PurePath
 from hermes_tui.display import PIN, age, cell_width, count, fit, money, safe
 from session_adapters.model import SessionSummary
 
-__all__ = ["session_table"]
+__all__ = ["session_table", "title_text"]
 
 _HEAD = ("AGENT", "SESSION", "AGE", "LAST", "TURNS", "COST", "MODEL", "PROJECT", "TITLE")
 """`AGE` is since it was begun, which is the usual order; `LAST` since its newest message."""
@@ -46,6 +46,11 @@ def session_table(
         yield _GAP.join(cells).rstrip()
 
 
+def title_text(one: SessionSummary) -> str:
+    """The title, safe for a terminal, with whether it is pinned and its tags."""
+    return f"{PIN} " * one.pinned + " ".join((safe(one.title), *(f"#{safe(tag)}" for tag in one.tags)))
+
+
 def _row(one: SessionSummary, now: datetime, pending: bool) -> tuple[str, ...]:
     mark = "+" if one.partial else ""
     project = PurePath(one.cwd).name if one.cwd else ""
@@ -58,7 +63,7 @@ def _row(one: SessionSummary, now: datetime, pending: bool) -> tuple[str, ...]:
         "…" if pending else money(one.cost),
         safe(one.model or ""),
         safe(project),
-        f"{PIN} " * one.pinned + " ".join((safe(one.title), *(f"#{safe(tag)}" for tag in one.tags))),
+        title_text(one),
     )
 
 

@@ -54,6 +54,7 @@ from session_adapters.reading.sqlite import DatabaseMissing, DatabaseUnreadable,
 from session_adapters.text import scrub
 from session_adapters.transcript import PAGE
 from session_adapters.tree.file import TreeStore
+from session_adapters.tree.follower import BranchReader
 from session_adapters.tree.transcript import TreeTranscript, branched_texts
 from session_adapters.usage import Usage
 
@@ -256,6 +257,14 @@ class OpenClawAdapter(Adapter):
         transcript = self._open(source, session_id, 1 << 62)
         named = session_id if source.layout == DATABASE else self._summary(source, session_id).session_id
         yield from branched_texts(named, transcript, _left(transcript))
+
+    def text_reader(self, source: Source) -> BranchReader | None:
+        """See `Adapter.text_reader`. Packed files and documents are not added to."""
+        found = list(self.searched(source, lambda problem: None)) if source.layout == FILE else []
+        if len(found) != 1:
+            return None
+        named = self._summary(source, found[0]).session_id
+        return BranchReader(named, lambda: self._open(source, found[0], 1 << 62))
 
     def _summary(self, source: Source, session_id: str) -> SessionSummary:
         """The summary of one session, counted in full. Raises `SessionMissing` and `SessionUnreadable`."""

@@ -22,6 +22,7 @@ from session_adapters.reading.folders import file_source
 from session_adapters.reading.searchable import Text
 from session_adapters.transcript import PAGE
 from session_adapters.tree.ends import gather, probe
+from session_adapters.tree.follower import BranchReader
 from session_adapters.tree.relations import relate_files
 from session_adapters.tree.summary import TreeCounts
 from session_adapters.tree.transcript import TreeTranscript, branched_texts
@@ -279,6 +280,13 @@ class TreeAdapter(Adapter):
     def session_texts(self, source: Source, session_id: str) -> Iterator[Text]:
         """See `Adapter.session_texts`."""
         return branched_texts(session_id, self._open(source, session_id, 1 << 62))
+
+    def text_reader(self, source: Source) -> BranchReader | None:
+        """See `Adapter.text_reader`. The files of a folder come and go."""
+        found = list(self.searched(source, lambda problem: None)) if source.layout == FILE else []
+        if len(found) != 1:
+            return None
+        return BranchReader(found[0], lambda: self._open(source, found[0], 1 << 62))
 
     def session(self, source: Source, session_id: str) -> Session:
         """See `Adapter.session`."""

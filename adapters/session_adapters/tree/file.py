@@ -171,6 +171,17 @@ class TreeStore(TreeShape, ABC):
         if shape.type == "compaction":
             self.shapes[index] = shape
 
+    def keep_last(self) -> None:
+        """Forget every node but the last, which is the first then."""
+        nodes, self.spots = self.tree.nodes[-1:], self.spots[-1:]
+        self.tree = Tree()
+        for node in nodes:
+            self.tree.add(node)
+        self.labels.clear()
+        self.shapes.clear()
+        self._unshown.clear()
+        self._prompts.clear()
+
     def shown(self, index: int, found: Sequence[TreeEntry]) -> Shown:
         """What the node shows as, by the entries that were found where it stands."""
         spot, node = self.spots[index], self.tree.nodes[index]

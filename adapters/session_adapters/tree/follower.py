@@ -1,0 +1,95 @@
+"""Search texts of a session that is a tree, and of what its agent adds to the branch that it goes on with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+
+from session_adapters.model import Message
+from session_adapters.reading.searchable import Rewritten, Text, TextReader, texts_of
+from session_adapters.tree.file import TreeStore
+from session_adapters.tree.transcript import TreeBuilder, TreeTranscript, texts_of_branches
+
+__all__ = ["BranchFollower", "BranchReader"]
+
+_ASKING = 16
+"""Messages with calls without a result that are kept: results are linked to them when they come."""
+
+
+class BranchFollower:
+    """Reads what is added to the last branch of a store that was read. Keeps of what is there hashes of the ids, the
+    node that the next one hangs on, and the messages that are not answered yet."""
+
+    def __init__(self, store: TreeStore, messages: Sequence[Message]) -> None:
+        """`messages` are those of the branch."""
+        self._store = store
+        self._goes_on = store.leaf() == store.tree.last()
+        self._ids = {hash(node.id) for node in store.tree.nodes}
+        self._builder = TreeBuilder()
+        for message in _asking(messages):
+            self._builder.add(message)
+        store.keep_last()
+
+    def added(self) -> tuple[list[Message], int]:
+        """The messages that are not answered yet, behind them the new ones, and how many are the former. Raises
+        `Rewritten` where anything else is different, and `OSError`."""
+        store, builder = self._store, self._builder
+        first = len(builder.messages)
+        if not self._goes_on or not store.unchanged_so_far():
+            raise Rewritten("it is not what was read with more behind it")
+        at = len(store.tree)
+        store.read()
+        fresh = store.tree.nodes[at:]
+        for index, node in enumerate(fresh, at):
+            key = hash(node.id)
+            if store.tree.parent(index) != (index - 1 if index else None) or key in self._ids:
+                raise Rewritten("it goes on from another place")
+            self._ids.add(key)
+        if store.leaf() != store.tree.last():
+            raise Rewritten("it goes on from another place")
+        with store.reading() as shown:
+            for index in range(at, at + len(fresh)):
+                builder.take(*shown(index))
+        return builder.messages, first
+
+    def keep(self) -> None:
+        """Forget what `added` gave, as far as nothing can come to it."""
+        messages = self._builder.messages
+        kept = {id(message) for message in _asking(messages)}
+        self._builder.drop({index for index, message in enumerate(messages) if id(message) not in kept})
+        self._store.keep_last()
+
+
+def _asking(messages: Sequence[Message]) -> list[Message]:
+    """The last message with calls, and of those before it the ones that wait for a result."""
+    calling = [message for message in messages if message.tool_calls]
+    waiting = [one for one in calling[:-1] if any(call.output is None for call in one.tool_calls)]
+    return [*waiting[-_ASKING:], *calling[-1:]]
+
+
+class BranchReader(TextReader):
+    """See the module."""
+
+    def __init__(self, session_id: str, open_session: Callable[[], TreeTranscript]) -> None:
+        """`open_session` opens all of it."""
+        self._session_id = session_id
+        self._open_session = open_session
+        self._follower: BranchFollower | None = None
+
+    def read(self) -> Iterator[tuple[int, Text]]:
+        """See `TextReader.read`. Ids of what hangs on each other are different."""
+        follower = self._follower
+        if follower is None:
+            transcript = self._open_session()
+            for text in texts_of_branches(self._session_id, transcript):
+                yield 0, text
+            self._follower = BranchFollower(transcript.file, transcript.messages)
+            return
+        messages, first = follower.added()
+        for text in texts_of(self._session_id, messages, first):
+            yield 0, text
+        follower.keep()
+
+    @property
+    def unsettled(self) -> Collection[str]:
+        """See `TextReader.unsettled`. A result changes no text of its call."""
+        return ()

@@ -6,8 +6,6 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from pathlib import Path
 from typing import TypeVar
 
-import apsw
-
 from session_adapters.base import (
     Adapter,
     Capabilities,
@@ -22,7 +20,6 @@ from session_adapters.base import (
 )
 from session_adapters.model import Problem, Session, SessionSummary
 from session_adapters.openclaw.database import events_in, running_keys
-from session_adapters.openclaw.events import ClawColumns
 from session_adapters.openclaw.index import file_keys, index_summaries, key_summaries, transcript_names
 from session_adapters.openclaw.listing import (
     NoSession,
@@ -48,9 +45,10 @@ from session_adapters.openclaw.places import (
 from session_adapters.openclaw.relations import related
 from session_adapters.openclaw.rules import ClawCounts, ClawFile
 from session_adapters.openclaw.shelves import ClawDatabaseStore, ClawDocumentStore, PackedShelf, RowStore
+from session_adapters.openclaw.texts import new_texts
 from session_adapters.reading.folders import is_folder
-from session_adapters.reading.searchable import Text
-from session_adapters.reading.sqlite import DatabaseMissing, DatabaseUnreadable, read_database
+from session_adapters.reading.searchable import SessionTexts, Text
+from session_adapters.reading.sqlite import DatabaseMissing, DatabaseUnreadable
 from session_adapters.text import scrub
 from session_adapters.transcript import PAGE
 from session_adapters.tree.file import TreeStore
@@ -162,7 +160,7 @@ class OpenClawAdapter(Adapter):
         for source in listed:
             local = _local(wanted, states.get(source.root))
             if source.layout == DATABASE and local is not None:
-                there = _events_in(source.path, local)
+                there = events_in(source.path, local)
                 if there is not None and there[1]:
                     return source
                 if there is not None:
@@ -232,7 +230,7 @@ class OpenClawAdapter(Adapter):
             if one.layout == INDEX:
                 if local in file_keys(one).of.get(name, ()):
                     return True
-            elif (there := _events_in(one.path, local)) is not None and f"{there[0]}.jsonl" == name:
+            elif (there := events_in(one.path, local)) is not None and f"{there[0]}.jsonl" == name:
                 return True
         return False
 
@@ -265,6 +263,16 @@ class OpenClawAdapter(Adapter):
             return None
         named = self._summary(source, found[0]).session_id
         return BranchReader(named, lambda: self._open(source, found[0], 1 << 62))
+
+    def new_texts(self, source: Source, report: Report, marks: Mapping[str, str]) -> Iterator[SessionTexts] | None:
+        """See `Adapter.new_texts`."""
+        if source.layout != DATABASE:
+            return None
+        try:
+            state = self._state_of(source)
+            return new_texts(source.path, state, marks, lambda one: self.texts(source, report, one))
+        except (DatabaseUnreadable, OSError):
+            return None  # reading it session by session reports it
 
     def _summary(self, source: Source, session_id: str) -> SessionSummary:
         """The summary of one session, counted in full. Raises `SessionMissing` and `SessionUnreadable`."""
@@ -310,7 +318,7 @@ class OpenClawAdapter(Adapter):
         listed = list(self.sources(lambda problem: None))
         for source in listed if pid is not None else ():
             if source.layout == DATABASE:
-                for key in _running(source.path):
+                for key in running_keys(source.path):
                     found[self._state_of(source).tagged(key)] = Liveness(pid=pid or 0, status="running")
         files = {source.path: source for source in listed if source.layout == FILE and source.path.endswith(".jsonl")}
         for path, alive in locked(files, self.environment):
@@ -374,25 +382,6 @@ def _local(session_id: str, state: StateDir | None) -> str | None:
         return session_id
     prefix = f"{state.tag}/"
     return session_id[len(prefix) :] if session_id.startswith(prefix) else None
-
-
-def _events_in(path: str, session_id: str) -> tuple[str, int] | None:
-    """See `events_in`."""
-
-    def read(connection: apsw.Connection) -> tuple[str, int] | None:
-        return events_in(connection, ClawColumns.of(connection), session_id)
-
-    try:
-        return read_database(path, read)
-    except (DatabaseUnreadable, OSError):
-        return None  # `summaries` reports it
-
-
-def _running(path: str) -> list[str]:
-    try:
-        return read_database(path, lambda connection: running_keys(connection, ClawColumns.of(connection)))
-    except (DatabaseUnreadable, OSError):
-        return []  # `summaries` reports it
 
 
 def _left(transcript: ClawTranscript) -> int:

@@ -14,6 +14,7 @@ import apsw
 from session_adapters.openclaw.events import ClawColumns, archive_of
 from session_adapters.openclaw.records import ENTRY, NODES, WINDOWS, IndexEntry, KeyNode, TranscriptWindow
 from session_adapters.reading.bounds import TOO_LARGE, Stint
+from session_adapters.reading.sqlite import DatabaseUnreadable, read_database
 from session_adapters.reading.sqlite_limits import Ration
 from session_adapters.reading.sqlite_rows import as_float, as_int, as_text, insertion, select_list
 
@@ -290,21 +291,36 @@ def _archived(
         )
 
 
-# Single questions --------------------------------------------------------------------------------------------
+# Single questions, which `summaries` answers where the database cannot be read ----------------------------------
 
 
-def events_in(connection: apsw.Connection, schema: ClawColumns, session_id: str) -> tuple[str, int] | None:
+def events_in(path: str, session_id: str) -> tuple[str, int] | None:
     """The window of a session and how many events it has, 1 where it was put away; None when it is not there."""
-    for one in sessions_of(connection, schema, lambda place, reason: None, session_id):
-        if session_id in (one.id, one.session_id):
-            packed = archive_of(connection, schema, one.session_id, data=False) is not None
-            return one.session_id, one.events or int(packed)
-    return None
+
+    def read(connection: apsw.Connection) -> tuple[str, int] | None:
+        schema = ClawColumns.of(connection)
+        for one in sessions_of(connection, schema, lambda place, reason: None, session_id):
+            if session_id in (one.id, one.session_id):
+                packed = archive_of(connection, schema, one.session_id, data=False) is not None
+                return one.session_id, one.events or int(packed)
+        return None
+
+    try:
+        return read_database(path, read)
+    except (DatabaseUnreadable, OSError):
+        return None
 
 
-def running_keys(connection: apsw.Connection, schema: ClawColumns) -> list[str]:
+def running_keys(path: str) -> list[str]:
     """The keys whose row says that they run now."""
-    if not {"session_key", "status"} <= schema.nodes:
+
+    def read(connection: apsw.Connection) -> list[str]:
+        if not {"session_key", "status"} <= ClawColumns.of(connection).nodes:
+            return []
+        query = "SELECT session_key FROM session_nodes WHERE status = 'running'"
+        return [as_text(key) or "" for (key,) in connection.execute(query)]
+
+    try:
+        return read_database(path, read)
+    except (DatabaseUnreadable, OSError):
         return []
-    query = "SELECT session_key FROM session_nodes WHERE status = 'running'"
-    return [as_text(key) or "" for (key,) in connection.execute(query)]

@@ -33,7 +33,15 @@ from session_adapters.times import from_millis, parse_time
 from session_adapters.tree.ends import gather
 from session_adapters.tree.records import ENTRIES
 
-__all__ = ["NoSession", "Note", "database_facts", "database_sessions", "database_summaries", "file_session"]
+__all__ = [
+    "NoSession",
+    "Note",
+    "batches",
+    "database_facts",
+    "database_sessions",
+    "database_summaries",
+    "file_session",
+]
 
 FULL_SIZE = 4 << 20
 """Bytes. A smaller database is read in full at once."""
@@ -90,7 +98,7 @@ def database_sessions(
     sessions = database_facts(source.path, note, wanted, stint)
     full = exact or source.size <= FULL_SIZE
     late = False
-    for batch in _batches(sessions):
+    for batch in batches(sessions):
         late = late or (stint.over and not exact)
         if late:
             found = [_Counted(_counts_of(one), True, None) for one in batch]
@@ -106,7 +114,8 @@ def database_sessions(
         note("table session_nodes", f"sessions could not be counted: {TOO_MANY}")
 
 
-def _batches(sessions: Sequence[ClawFacts]) -> Iterator[list[ClawFacts]]:
+def batches(sessions: Sequence[ClawFacts]) -> Iterator[list[ClawFacts]]:
+    """So many sessions as are read while a database is open once."""
     batch: list[ClawFacts] = []
     events = 0
     for one in sessions:

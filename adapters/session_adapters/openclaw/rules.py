@@ -73,6 +73,7 @@ class ClawShape(TreeShape):
         target = record.target_id
         known = target is None or self.tree.find(target) is not None
         self._emptied = target is None
+        self.led_away = self.led_away or not known
         return self.tree.add(
             TreeNode(record.id, target if known else record.parent_id, False, parse_seconds(record.timestamp))
         )

@@ -104,7 +104,8 @@ class ClawStore(ABC):
 class RowStore(ClawShape, TreeStore):
     """The structure of a session whose events are on a shelf."""
 
-    def __init__(self, shelf: ClawStore) -> None:
+    def __init__(self, shelf: ClawStore, *, first: int = 0) -> None:
+        """`first`: number of the first event that is wanted."""
         super().__init__([shelf.path])
         self.unit = shelf.place
         self._shelf = shelf
@@ -113,7 +114,7 @@ class RowStore(ClawShape, TreeStore):
         self._settled = False
         self.left = 0
         """Events for which there was no room."""
-        self._first = 0
+        self._first = first
         """Number of the first that is read."""
         self._late = 0
         """Of those so many come after the ones that were read."""
@@ -123,7 +124,7 @@ class RowStore(ClawShape, TreeStore):
         """See `TreeStore.read`."""
         if self._settled:
             return False
-        stamp, look = self._shelf.stamp(), self._shelf.look()
+        stamp, look = self._shelf.stamp(), self._from_first(self._shelf.look())
         if self._look is None and (at := first_of_newest([_size(mark) for mark in look.marks])) + look.earlier:
             self.left, self._first = look.earlier + at, look.marks[at][0] if at < len(look.marks) else sys.maxsize
             self.damaged[0].add(0, excess(self.left))

@@ -67,6 +67,8 @@ class TreeShape:
         self.tree = Tree()
         self.header: Any = None
         """The record of type `session`; None in the document's layout."""
+        self.led_away = False
+        """A record names another one as the place to go on from that is not there."""
         self.labels: dict[str, str] = {}
         """Entry id → the user's name for it."""
         self._records = 0

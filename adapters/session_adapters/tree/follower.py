@@ -9,7 +9,7 @@ from session_adapters.reading.searchable import Rewritten, Text, TextReader, tex
 from session_adapters.tree.file import TreeStore
 from session_adapters.tree.transcript import TreeBuilder, TreeTranscript, texts_of_branches
 
-__all__ = ["BranchFollower", "BranchReader"]
+__all__ = ["BranchFollower", "BranchReader", "goes_on"]
 
 _ASKING = 16
 """Messages with calls without a result that are kept: results are linked to them when they come."""
@@ -22,7 +22,7 @@ class BranchFollower:
     def __init__(self, store: TreeStore, messages: Sequence[Message]) -> None:
         """`messages` are those of the branch."""
         self._store = store
-        self._goes_on = store.leaf() == store.tree.last()
+        self._goes_on = goes_on(store, len(store.tree))
         self._ids = {hash(node.id) for node in store.tree.nodes}
         self._builder = TreeBuilder()
         for message in _asking(messages):
@@ -39,13 +39,10 @@ class BranchFollower:
         at = len(store.tree)
         store.read()
         fresh = store.tree.nodes[at:]
-        for index, node in enumerate(fresh, at):
-            key = hash(node.id)
-            if store.tree.parent(index) != (index - 1 if index else None) or key in self._ids:
-                raise Rewritten("it goes on from another place")
-            self._ids.add(key)
-        if store.leaf() != store.tree.last():
+        ids = {hash(node.id) for node in fresh}
+        if len(ids) < len(fresh) or not ids.isdisjoint(self._ids) or not goes_on(store, at):
             raise Rewritten("it goes on from another place")
+        self._ids |= ids
         with store.reading() as shown:
             for index in range(at, at + len(fresh)):
                 builder.take(*shown(index))
@@ -57,6 +54,13 @@ class BranchFollower:
         kept = {id(message) for message in _asking(messages)}
         self._builder.drop({index for index, message in enumerate(messages) if id(message) not in kept})
         self._store.keep_last()
+
+
+def goes_on(store: TreeStore, at: int) -> bool:
+    """Whether each node from index `at` on hangs on the one before it, and the agent is at the last of them."""
+    tree = store.tree
+    linked = all(tree.parent(index) == (index - 1 if index else None) for index in range(at, len(tree)))
+    return linked and not store.led_away and store.leaf() == tree.last()
 
 
 def _asking(messages: Sequence[Message]) -> list[Message]:

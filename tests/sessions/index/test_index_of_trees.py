@@ -7,7 +7,7 @@ import gc
 import json
 import shutil
 import tracemalloc
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -19,8 +19,10 @@ from hermes_tui.sessions.adapters import Adapters
 from hermes_tui.sessions.index.schema import open_writer
 from hermes_tui.sessions.index.writing.indexer import Indexer
 from indexing import build, contents
-from openclaw_store import event, folder_of, header, place, reply
+from openclaw_store import Database, event, folder_of, header, place, reply
 from session_adapters.base import Environment
+from session_adapters.openclaw.shelves import ClawDatabaseStore, ClawEvent
+from session_adapters.openclaw.texts import LOOK_BACK
 from session_adapters.reading.files import METER
 from support import STORES
 
@@ -125,14 +127,14 @@ def test_of_what_is_in_the_index_hashes_of_ids_are_kept(name: str, tmp_path: Pat
 
     tracemalloc.start()
     try:
-        before = grow(range(1, 201))
-        grown = grow(range(201, 601)) - before
+        before = grow(range(1, 101))
+        grown = grow(range(101, 301)) - before
     finally:
         tracemalloc.stop()
-    assert grown < 200 * 1600, f"{grown / 1600:.0f} bytes a line"
+    assert grown < 200 * 800, f"{grown / 800:.0f} bytes a line"
 
 
-@pytest.mark.parametrize("kind", ["branch", "twice", "replaced", "half"])
+@pytest.mark.parametrize("kind", ["branch", "pointer", "twice", "replaced", "half"])
 def test_what_is_not_added_to_the_end_is_read_anew(kind: str, tmp_path: Path, index: apsw.Connection) -> None:
     path = place(folder_of(tmp_path), "grow.jsonl", header("grow"), *turns(range(5), None))
     indexer = Indexer(index, Adapters(lambda: Environment(home=tmp_path)))
@@ -144,6 +146,10 @@ def test_what_is_not_added_to_the_end_is_read_anew(kind: str, tmp_path: Path, in
     if kind == "branch":
         with path.open("ab") as file:
             file.write(said(turns(range(7, 9), "b2")))
+    elif kind == "pointer":
+        moment = {"parentId": "b6", "timestamp": "2026-11-21T00:00:09Z"}
+        with path.open("ab") as file:
+            file.write(said([{"type": "leaf", "id": "p", "targetId": "b2", **moment}]))
     elif kind == "twice":
         with path.open("ab") as file:
             file.write(said([event("a6", "b5", "other words")]))
@@ -163,4 +169,96 @@ def test_what_is_not_added_to_the_end_is_read_anew(kind: str, tmp_path: Path, in
     with path.open("ab") as file:
         file.write(said(turns(range(9, 10), "b2" if kind == "branch" else "b6")))
     assert indexer.run()
+    as_made_anew(tmp_path)
+
+
+# In databases ------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def claw(tmp_path: Path) -> Iterator[Database]:
+    made = Database(tmp_path)
+    with closing(made.connection):
+        for name in ("grow", "other"):
+            made.key(f"agent:main:{name}", name)
+            made.connection.execute("BEGIN")
+            made.write(name, header(name), *turns(range(40), None))
+            made.connection.execute("COMMIT")
+        yield made
+
+
+def rested(index: apsw.Connection) -> None:
+    """However long a look at a database takes, the next may come at once."""
+    index.execute("UPDATE source SET again = 0")
+
+
+def claw_indexer(index: apsw.Connection, home: Path) -> Callable[[], None]:
+    def run() -> None:
+        rested(index)
+        assert Indexer(index, Adapters(lambda: Environment(home=home))).run()
+
+    return run
+
+
+def test_of_a_database_the_events_that_are_new_are_read(
+    claw: Database, tmp_path: Path, index: apsw.Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By an indexer that was just started, too: up to where a session was read stands in the index."""
+    run = claw_indexer(index, tmp_path)
+    run()
+    asked: list[int] = []
+    read = ClawDatabaseStore.rows
+
+    def rows(store: ClawDatabaseStore, start: int, count: int) -> list[ClawEvent]:
+        found = read(store, start, count)
+        asked.append(len(found))
+        return found
+
+    monkeypatch.setattr(ClawDatabaseStore, "rows", rows)
+    run()
+    assert not asked, "nothing was written"
+    for line in turns(range(40, 43), "b39"):
+        claw.write("grow", line)
+        asked.clear()
+        run()
+        assert 0 < sum(asked) <= 4 * (LOOK_BACK + 2)
+    as_made_anew(tmp_path)
+
+
+@pytest.mark.parametrize("kind", ["branch", "pointer", "changed", "shorter", "new", "gone", "window", "renamed"])
+def test_what_else_is_different_in_a_database_is_noticed(
+    kind: str, claw: Database, tmp_path: Path, index: apsw.Connection
+) -> None:
+    run = claw_indexer(index, tmp_path)
+    run()
+    asked = claw.connection.execute
+    if kind == "branch":
+        claw.write("grow", *turns(range(40, 42), "b10"))
+    elif kind == "pointer":
+        moment = {"parentId": "b39", "timestamp": "2026-11-21T00:00:09Z"}
+        claw.write("grow", {"type": "leaf", "id": "p", "targetId": "b20", **moment})
+        run()
+        as_made_anew(tmp_path)
+        claw.write("grow", *turns(range(40, 41), "p"))
+    elif kind == "changed":
+        longer = json.dumps(event("a3", "b2", "written again"))
+        asked("UPDATE transcript_events SET event_json = ? WHERE session_id = 'grow' AND seq = 13", (longer,))
+    elif kind == "shorter":
+        asked("DELETE FROM transcript_events WHERE session_id = 'grow' AND seq > 100")
+    elif kind == "new":
+        claw.key("agent:main:third", "third")
+        claw.write("third", header("third"), *turns(range(3), None))
+    elif kind == "gone":
+        asked("DELETE FROM transcript_events WHERE session_id = 'other'")
+        asked("DELETE FROM session_nodes WHERE current_session_id = 'other'")
+        asked("DELETE FROM session_windows WHERE session_id = 'other'")
+    elif kind == "window":
+        claw.key("agent:main:grow", "second")
+        claw.write("second", header("second"), *turns(range(50, 52), None))
+    else:
+        asked("UPDATE session_nodes SET label = 'another name'")
+    run()
+    as_made_anew(tmp_path)
+    claw.write("grow", *turns(range(60, 61), "b39"))
+    run()
     as_made_anew(tmp_path)

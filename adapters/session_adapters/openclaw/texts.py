@@ -1,0 +1,106 @@
+"""Search texts of the sessions in a database, and which of them are new."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import NamedTuple
+
+import apsw
+
+from session_adapters.openclaw.database import ClawFacts
+from session_adapters.openclaw.events import ClawColumns, archive_of, marks_of
+from session_adapters.openclaw.listing import batches, database_facts
+from session_adapters.openclaw.places import StateDir
+from session_adapters.openclaw.shelves import ClawDatabaseStore, RowStore
+from session_adapters.reading.marks import mark_of, unchanged
+from session_adapters.reading.searchable import SessionTexts, Text, texts_of
+from session_adapters.reading.sqlite import read_database
+from session_adapters.tree.follower import goes_on
+from session_adapters.tree.transcript import TreeBuilder
+
+__all__ = ["LOOK_BACK", "new_texts"]
+
+LOOK_BACK = 64
+"""Events before the new ones that are read with them: results there are linked to their calls."""
+
+
+class _Looked(NamedTuple):
+    """What is known of a session without its texts."""
+
+    name: str
+    """As the list has it."""
+    id: str
+    """As the database has it."""
+    mark: str
+    known: int | None
+    """Number of the first event that is new; None where something before it is different."""
+    back: int = 0
+    """Number of the first event that is read."""
+    same: bool = False
+    """Nothing is new."""
+
+
+def new_texts(
+    path: str, state: StateDir, marks: Mapping[str, str], whole: Callable[[str], Iterable[Text]]
+) -> Iterator[SessionTexts] | None:
+    """See `Adapter.new_texts`; None where a part of the list is damaged or missing. `whole` reads all of a session.
+    Raises as `read_database` does, but only before it returns."""
+    lost: list[str] = []
+    found = database_facts(path, lambda place, reason: lost.append(reason))
+    if lost:
+        return None
+    looked: list[_Looked] = []
+    for batch in batches(found):
+        looked += read_database(path, partial(_looks, batch, state, marks))
+    return (_session_texts(path, one, whole) for one in looked)
+
+
+def _looks(
+    batch: Sequence[ClawFacts], state: StateDir, marks: Mapping[str, str], connection: apsw.Connection
+) -> list[_Looked]:
+    schema = ClawColumns.of(connection)
+    return [_look(connection, schema, one, state.tagged(one.id), marks) for one in batch]
+
+
+def _look(
+    connection: apsw.Connection, schema: ClawColumns, facts: ClawFacts, name: str, marks: Mapping[str, str]
+) -> _Looked:
+    generation, events = marks_of(connection, schema, facts.session_id)
+    packed = None if events else archive_of(connection, schema, facts.session_id, data=False)
+    before = [(facts.session_id, generation, facts.forked_at, packed)]
+    parts = [*before, *events]
+    mark, known = mark_of(parts), unchanged(marks.get(name, ""), parts) - len(before)
+    if known == len(events):
+        return _Looked(name, facts.id, mark, None, same=True)
+    if known <= 0:
+        return _Looked(name, facts.id, mark, None)
+    return _Looked(name, facts.id, mark, events[known][0], events[max(0, known - LOOK_BACK)][0])
+
+
+def _session_texts(path: str, looked: _Looked, whole: Callable[[str], Iterable[Text]]) -> SessionTexts:
+    texts: Sequence[Text] | None = () if looked.same else _added(path, looked)
+    if texts is None:
+        return SessionTexts(looked.name, looked.mark, True, whole(looked.name))
+    return SessionTexts(looked.name, looked.mark, False, texts)
+
+
+def _added(path: str, looked: _Looked) -> list[Text] | None:
+    """The texts of the new events, where they go on with the branch that the agent was on."""
+    if looked.known is None:
+        return None
+    store = RowStore(ClawDatabaseStore(path, looked.id), first=looked.back)
+    builder = TreeBuilder()
+    try:
+        store.read()
+        if not goes_on(store, 1) or store.damaged[0]:
+            return None
+        first = 0
+        with store.reading() as shown:
+            for index, spot in enumerate(store.spots):
+                if spot.offset < looked.known:
+                    first += len(shown(index).messages)
+                builder.take(*shown(index))
+    except OSError:
+        return None  # reading all of it says why
+    return list(texts_of(looked.name, builder.messages, first))

@@ -28,11 +28,13 @@ from session_adapters.opencode.listing import Note, database_facts, database_sum
 from session_adapters.opencode.native import fork_command, live_sessions, resume_command
 from session_adapters.opencode.schema import OpenCodeSchema, sessions_of
 from session_adapters.opencode.summary import OpenCodeFold
+from session_adapters.opencode.texts import new_texts
 from session_adapters.opencode.transcript import OpenCodeTranscript
 from session_adapters.opencode.trees import TreeShelf, tree_sources
 from session_adapters.opencode.units import OpenCodeFacts, OpenCodeReader, OpenCodeStore, SessionGone
 from session_adapters.reading.damage import reason_of
 from session_adapters.reading.folders import is_folder
+from session_adapters.reading.searchable import SessionTexts
 from session_adapters.reading.sqlite import DatabaseMissing, DatabaseUnreadable, database_source, read_database
 from session_adapters.text import scrub
 from session_adapters.transcript import Transcript
@@ -202,6 +204,15 @@ class OpenCodeAdapter(Adapter):
     def open(self, source: Source, session_id: str) -> Transcript:
         """See `Adapter.open`."""
         return OpenCodeTranscript(_shelf(source), session_id)
+
+    def new_texts(self, source: Source, report: Report, marks: Mapping[str, str]) -> Iterator[SessionTexts] | None:
+        """See `Adapter.new_texts`."""
+        if source.layout != _DATABASE:
+            return None
+        try:
+            return new_texts(source.path, marks, lambda one: self.texts(source, report, one))
+        except (DatabaseUnreadable, OSError):
+            return None  # reading it session by session reports it
 
     def session(self, source: Source, session_id: str) -> Session:
         """See `Adapter.session`. A fork of 1.x keeps no link to its parent: `relate` finds it."""

@@ -10,7 +10,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Any, NamedTuple
+from zlib import crc32
 
 from msgspec.structs import replace
 
@@ -18,7 +20,17 @@ from session_adapters.model import Message
 from session_adapters.tool_names import NOTHING, ToolNames, names_of
 from session_adapters.transcript import Transcript
 
-__all__ = ["Rewritten", "SessionTexts", "Text", "TextReader", "along", "flat", "texts_of"]
+__all__ = [
+    "Rewritten",
+    "SessionTexts",
+    "Text",
+    "TextReader",
+    "along",
+    "flat",
+    "mark_of",
+    "texts_of",
+    "unchanged",
+]
 
 
 class Text(NamedTuple):
@@ -50,6 +62,23 @@ class SessionTexts(NamedTuple):
     """`texts` are all there are: messages that are not among them are gone. Else they are new or different."""
     texts: Iterable[Text]
     """In conversation order; read as they are taken."""
+
+
+def mark_of(parts: Iterable[object]) -> str:
+    """A `SessionTexts.mark`: another one when any of the parts is, which tell of each message whether it was written
+    again."""
+    count = check = 0
+    for part in parts:
+        count += 1
+        check = crc32(repr(part).encode("utf-8", "replace"), check)
+    return f"{count} {check}"
+
+
+def unchanged(mark: str, parts: Sequence[object]) -> int:
+    """How many of the parts, from the first on, were there when the mark was made; 0 where one of those differs."""
+    count = mark.partition(" ")[0]
+    known = int(count) if count.isdecimal() else 0
+    return known if known <= len(parts) and mark_of(islice(parts, known)) == mark else 0
 
 
 class TextReader(ABC):

@@ -1,4 +1,7 @@
-"""Search texts of a session that is a tree, and of what its agent adds to the branch that it goes on with."""
+"""Search texts of a session that is a tree, and of what is added to it.
+
+What is added to the branch that the agent goes on with is read alone; anything else has all of it read anew.
+"""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ import gc
 import json
 import shutil
 import tracemalloc
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -18,11 +18,16 @@ import pytest
 from hermes_tui.sessions.adapters import Adapters
 from hermes_tui.sessions.index.schema import open_writer
 from hermes_tui.sessions.index.writing.indexer import Indexer
+from hermes_tui.sessions.index.writing.writer import IndexWriter
 from indexing import build, contents
 from openclaw_store import Database, event, folder_of, header, place, reply
+from opencode_store import Store
 from session_adapters.base import Environment
 from session_adapters.openclaw.shelves import ClawDatabaseStore, ClawEvent
 from session_adapters.openclaw.texts import LOOK_BACK
+from session_adapters.opencode.tables import OpenCodeRows
+from session_adapters.opencode.texts import OPEN
+from session_adapters.opencode.units import OpenCodeUnit
 from session_adapters.reading.files import METER
 from support import STORES
 
@@ -192,7 +197,7 @@ def rested(index: apsw.Connection) -> None:
     index.execute("UPDATE source SET again = 0")
 
 
-def claw_indexer(index: apsw.Connection, home: Path) -> Callable[[], None]:
+def running(index: apsw.Connection, home: Path) -> Callable[[], None]:
     def run() -> None:
         rested(index)
         assert Indexer(index, Adapters(lambda: Environment(home=home))).run()
@@ -204,7 +209,7 @@ def test_of_a_database_the_events_that_are_new_are_read(
     claw: Database, tmp_path: Path, index: apsw.Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """By an indexer that was just started, too: up to where a session was read stands in the index."""
-    run = claw_indexer(index, tmp_path)
+    run = running(index, tmp_path)
     run()
     asked: list[int] = []
     read = ClawDatabaseStore.rows
@@ -217,11 +222,21 @@ def test_of_a_database_the_events_that_are_new_are_read(
     monkeypatch.setattr(ClawDatabaseStore, "rows", rows)
     run()
     assert not asked, "nothing was written"
+    known: list[int] = []
+    look = IndexWriter.rows
+
+    def rows_of(writer: IndexWriter, *given: Any) -> Any:
+        found = look(writer, *given)
+        known.append(len(found))
+        return found
+
+    monkeypatch.setattr(IndexWriter, "rows", rows_of)
     for line in turns(range(40, 43), "b39"):
         claw.write("grow", line)
         asked.clear()
         run()
         assert 0 < sum(asked) <= 4 * (LOOK_BACK + 2)
+    assert known and not any(known), "of what is in the index already nothing is held"
     as_made_anew(tmp_path)
 
 
@@ -229,7 +244,7 @@ def test_of_a_database_the_events_that_are_new_are_read(
 def test_what_else_is_different_in_a_database_is_noticed(
     kind: str, claw: Database, tmp_path: Path, index: apsw.Connection
 ) -> None:
-    run = claw_indexer(index, tmp_path)
+    run = running(index, tmp_path)
     run()
     asked = claw.connection.execute
     if kind == "branch":
@@ -260,5 +275,88 @@ def test_what_else_is_different_in_a_database_is_noticed(
     run()
     as_made_anew(tmp_path)
     claw.write("grow", *turns(range(60, 61), "b39"))
+    run()
+    as_made_anew(tmp_path)
+
+
+@pytest.fixture
+def opencode(tmp_path: Path) -> Iterator[Store]:
+    made = Store(tmp_path)
+    with closing(made.connection):
+        for name in ("ses_1", "ses_2"):
+            made.session(name)
+            made.connection.execute("BEGIN")
+            for number in range(30):
+                made.say(name, "user", f"question {number}")
+                made.say(name, "assistant", f"answer {number}")
+            made.connection.execute("COMMIT")
+        yield made
+
+
+def test_of_opencode_the_messages_that_are_new_or_open_are_read(
+    opencode: Store, tmp_path: Path, index: apsw.Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = running(index, tmp_path)
+    run()
+    asked: list[int] = []
+    read = OpenCodeRows.contents
+
+    def contents_of(rows: OpenCodeRows, units: Sequence[OpenCodeUnit], *given: Any, **named: Any) -> Any:
+        asked.append(len(units))
+        return read(rows, units, *given, **named)
+
+    monkeypatch.setattr(OpenCodeRows, "contents", contents_of)
+    run()
+    assert not asked, "nothing was written"
+    for number in range(3):
+        opencode.say("ses_1", "user", f"one more {number}")
+        asked.clear()
+        run()
+        assert 0 < sum(asked) <= OPEN + 1
+    answer = opencode.message("ses_1", "assistant", modelID="m")
+    opencode.part("ses_1", answer, type="step-start")
+    run()
+    text = opencode.part("ses_1", answer, type="text", text="Let")
+    run()
+    asked.clear()
+    opencode.connection.execute("UPDATE part SET data = json_set(data, '$.text', 'Let me see') WHERE id = ?", (text,))
+    run()
+    assert 0 < sum(asked) <= OPEN
+    as_made_anew(tmp_path)
+
+
+@pytest.mark.parametrize("kind", ["undone", "again", "gone", "emptied", "middle", "new", "deleted", "failed"])
+def test_what_else_is_different_in_opencode_is_noticed(
+    kind: str, opencode: Store, tmp_path: Path, index: apsw.Connection
+) -> None:
+    run = running(index, tmp_path)
+    last = opencode.say("ses_1", "assistant", "the last words", error={"name": "E", "data": {"message": "broken"}})
+    run()
+    asked = opencode.connection.execute
+    if kind in ("undone", "again"):
+        asked("UPDATE session SET revert = ? WHERE id = 'ses_1'", (json.dumps({"messageID": last}),))
+        if kind == "again":
+            run()
+            asked("UPDATE session SET revert = NULL WHERE id = 'ses_1'")
+    elif kind == "gone":
+        asked("DELETE FROM message WHERE id = ?", (last,))
+        asked("DELETE FROM part WHERE message_id = ?", (last,))
+    elif kind == "emptied":
+        asked("DELETE FROM part WHERE message_id = ?", (last,))
+    elif kind == "middle":
+        asked(
+            "UPDATE part SET data = json_set(data, '$.text', 'written again') WHERE message_id ="
+            " (SELECT id FROM message WHERE session_id = 'ses_1' ORDER BY id LIMIT 1 OFFSET 20)"
+        )
+    elif kind == "new":
+        opencode.session("ses_3")
+        opencode.say("ses_3", "user", "something else")
+    elif kind == "deleted":
+        asked("DELETE FROM session WHERE id = 'ses_2'")
+    else:
+        asked("UPDATE message SET data = json_remove(data, '$.error') WHERE id = ?", (last,))
+    run()
+    as_made_anew(tmp_path)
+    opencode.say("ses_1", "user", "and on")
     run()
     as_made_anew(tmp_path)

@@ -61,11 +61,12 @@ class Sink:
         """Every session of the source, with what is new in it."""
         for one in found:
             self.taken += 1
+            texts = one.texts
             if one.whole:
                 self._enter(one.session_id)
-            for text in one.texts:
-                if text.session_id != self._native:
-                    self._enter(text.session_id)
+            elif texts := list(texts):
+                self._enter(one.session_id, [text.message_id for text in texts])
+            for text in texts:
                 self._seen.add(text.message_id)
                 self._put(text.message_id, text)
                 self._writer.commit_when_full()
@@ -97,10 +98,11 @@ class Sink:
         """Say that the source is in the index as it now is."""
         self._writer.mark(source, level)
 
-    def _enter(self, native: str) -> None:
+    def _enter(self, native: str, keys: Collection[str] | None = None) -> None:
+        """Begin with a session, of which those messages are met where `keys` are given."""
         session, fresh = self._session(native)
         self._native, self._seen = native, set()
-        self._rows = {} if fresh else self._writer.rows(session)
+        self._rows = {} if fresh else self._writer.rows(session, keys)
         self._second = int(self._source.modified)
 
     def _session(self, native: str) -> tuple[int, bool]:

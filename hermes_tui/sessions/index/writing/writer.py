@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import json
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import apsw
@@ -235,10 +236,13 @@ class IndexWriter:
 
     # Messages ----------------------------------------------------------------------------------------------
 
-    def rows(self, session: int) -> dict[str, IndexedMessage]:
-        """What there is of a session, by the messages' keys."""
-        sql = "SELECT key, id, at, visibility, prose, tool, names FROM message WHERE session=?"
-        return {key: IndexedMessage(*rest) for key, *rest in self._look(sql, (session,))}
+    def rows(self, session: int, keys: Collection[str] | None = None) -> dict[str, IndexedMessage]:
+        """What there is of a session, or of its messages with these keys, by the messages' keys."""
+        sql = "SELECT key, id, at, visibility, prose, tool, names FROM message WHERE session=?1"
+        if keys is not None:
+            sql += " AND key IN (SELECT value FROM json_each(?2))"
+        wanted = () if keys is None else (json.dumps(list(keys)),)
+        return {key: IndexedMessage(*rest) for key, *rest in self._look(sql, (session, *wanted))}
 
     def add(self, session: int, key: str, second: int, role: str, row: IndexedMessage) -> None:
         """Put in a row, which gets its number here."""

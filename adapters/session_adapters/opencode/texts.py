@@ -1,0 +1,115 @@
+"""Search texts of the sessions in a database, and which of them are new."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from itertools import chain
+from typing import NamedTuple
+
+import apsw
+
+from session_adapters.opencode.database import OpenCodeDatabase
+from session_adapters.opencode.listing import database_facts
+from session_adapters.opencode.tables import OpenCodeRows
+from session_adapters.opencode.units import Lost, OpenCodeFacts, OpenCodeReader, OpenCodeUnit, SessionGone
+from session_adapters.reading.searchable import SessionTexts, Text, mark_of, texts_of, unchanged
+from session_adapters.reading.sqlite import DatabaseUnreadable, read_database
+
+__all__ = ["OPEN", "new_texts"]
+
+OPEN = 2
+"""The last messages of a session, which are written again while an answer comes in."""
+_BATCH = 50
+"""Sessions that are looked at while a database is open once."""
+
+
+class _Looked(NamedTuple):
+    """What is known of a session without its texts."""
+
+    id: str
+    mark: str
+    known: int = -1
+    """Messages that are as they were, from the first on; -1 where others than the last are different."""
+    first: str = ""
+    """Id of the one behind them; empty where nothing is new."""
+
+
+def new_texts(
+    path: str, marks: Mapping[str, str], whole: Callable[[str], Iterable[Text]]
+) -> Iterator[SessionTexts] | None:
+    """See `Adapter.new_texts`; None where a part of the list is damaged or missing. `whole` reads all of a session.
+    Raises as `read_database` does, but only before it returns."""
+    lost: list[Lost] = []
+    found = database_facts(path, lost.append)
+    if lost:
+        return None
+    looked: list[_Looked] = []
+    for at in range(0, len(found), _BATCH):
+        looked += read_database(path, partial(_looks, found[at : at + _BATCH], marks))
+    return (_session_texts(path, one, whole) for one in looked)
+
+
+def _looks(batch: Sequence[OpenCodeFacts], marks: Mapping[str, str], connection: apsw.Connection) -> list[_Looked]:
+    found: list[_Looked] = []
+    for facts in batch:
+        rows = OpenCodeRows(connection)
+        units = rows.units([facts])[facts.id]
+        before = "" if rows.lost or rows.left else marks.get(facts.id, "")
+        found.append(_look(facts, units, before))
+    return found
+
+
+def _look(facts: OpenCodeFacts, units: Sequence[OpenCodeUnit], before: str) -> _Looked:
+    parts = [(facts.generation,), *units]
+    settled = max(0, len(units) - OPEN)
+    mark = f"{mark_of(parts[: settled + 1])} {json.dumps(_figures(units[settled:]))}"
+    if mark == before:
+        return _Looked(facts.id, mark, len(units))
+    *numbers, last = before.split(" ", 2) if before else ("",)
+    known = unchanged(" ".join(numbers), parts) - 1
+    if known < 0 or not _grew(json.loads(last), _figures(units[known:])):
+        return _Looked(facts.id, mark)
+    return _Looked(facts.id, mark, known, units[known].id)
+
+
+def _figures(units: Iterable[OpenCodeUnit]) -> list[tuple[str, list[float]]]:
+    """What is known of messages from outside: id, and numbers that grow while they are written."""
+    return [(one.id, [*(number or 0 for number in one.stamp), int(one.rewound), int(one.inherited)]) for one in units]
+
+
+def _grew(before: Sequence[tuple[str, list[float]]], now: Sequence[tuple[str, list[float]]]) -> bool:
+    """Whether the messages are still there, and nothing was taken out of them."""
+    if len(now) < max(1, len(before)):
+        return False
+    return all(
+        one == other and len(less) <= len(more) and all(a <= b for a, b in zip(less, more, strict=False))
+        for (one, less), (other, more) in zip(before, now, strict=False)
+    )
+
+
+def _session_texts(path: str, looked: _Looked, whole: Callable[[str], Iterable[Text]]) -> SessionTexts:
+    same = looked.known >= 0 and not looked.first
+    texts: Sequence[Text] | None = () if same else _added(path, looked)
+    if texts is None:
+        return SessionTexts(looked.id, looked.mark, True, whole(looked.id))
+    return SessionTexts(looked.id, looked.mark, False, texts)
+
+
+def _added(path: str, looked: _Looked) -> list[Text] | None:
+    """The texts of the messages that are new or were still written, if they are where they were."""
+    if looked.known < 0:
+        return None
+
+    def read(reader: OpenCodeReader) -> list[Text] | None:
+        units = reader.units()[looked.known :]
+        if not units or units[0].id != looked.first:
+            return None
+        messages = list(chain.from_iterable(reader.newest(units)))
+        return None if reader.damage else list(texts_of(looked.id, messages))
+
+    try:
+        return OpenCodeDatabase(path).visit(looked.id, read)
+    except (DatabaseUnreadable, OSError, SessionGone):
+        return None  # reading all of it says why

@@ -152,7 +152,9 @@ def test_attention(
     async def run(pilot: Pilot[None]) -> None:
         await steps()(pilot)
         await until(pilot, lambda: app.attention is not None)
-        await pilot.press("A", "down")
+        app.action_attention()  # no key: whoever presses one also reads the session beside the list
+        await until(pilot, lambda: app.screen is not app.main and app.screen.is_mounted)
+        await pilot.press("down")
         await until(pilot, lambda: isinstance(app.screen, AttentionScreen) and app.screen.attended is not None)
         await pilot.pause()
 

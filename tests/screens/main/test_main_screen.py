@@ -258,7 +258,18 @@ async def test_an_empty_machine_says_where_it_looked(program: Program, tmp_path:
         text = screen_text(pilot)
         for words in ("No sessions here yet", "Claude Code", "~/.claude", "Hermes", "~/.hermes", "hermes-tui demo"):
             assert words in text
-        assert text.splitlines()[-1].split() == ["?", "keys", ":", "palette", "L", "lanes", "q", "quit"]
+        assert text.splitlines()[-1].split() == [
+            "?",
+            "keys",
+            ":",
+            "palette",
+            "A",
+            "attention",
+            "L",
+            "lanes",
+            "q",
+            "quit",
+        ]
         await pilot.resize_terminal(40, 15)
         await until(pilot, lambda: "hermes-tui doctor" not in screen_text(pilot))
         assert "hermes-tui demo" in screen_text(pilot)

@@ -80,7 +80,8 @@ def start(code: str, *arguments: object) -> subprocess.Popen[bytes]:
     heads = "import sys; from pathlib import Path; from hermes_tui.sessions.mark_store import MarkStore\n"
     heads += "from hermes_tui.sessions.marks import MarkChange; store = MarkStore(Path(sys.argv[1]))\n"
     words = [sys.executable, "-c", heads + code, *map(str, arguments)]
-    return subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    # Unbuffered: what a line was read ahead of would be missing in the rest.
+    return subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0)
 
 
 def test_two_processes_lose_nothing_of_one_another(tmp_path: Path) -> None:

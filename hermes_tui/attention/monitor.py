@@ -130,7 +130,7 @@ class Monitor:
         *,
         stuck_after: timedelta = STUCK_AFTER,
         board: Callable[[], Board | None] | None = None,
-        panes: Callable[[], Sequence[Pane]] = list_panes,
+        panes: Callable[[], Sequence[Pane]] | None = None,
         now: Callable[[], float] = time.time,
     ) -> None:
         """`board` gives the lanes of Hermes' gateways, None where they are not known yet; without it they are
@@ -139,7 +139,7 @@ class Monitor:
         self._board = board
         self._marks = marks
         self._stuck_after = stuck_after
-        self._list_panes = panes
+        self._list_panes = panes or self._real_panes
         self._now = now
         self._known: dict[str, _Known] = {}
         self._titles: dict[str, _Title] = {}
@@ -163,7 +163,7 @@ class Monitor:
             busy = key in lanes and lanes[key].is_busy
             if len(wanted) < _MOST and (key in processes or (recent and (unread or busy))):
                 wanted.append((session, unread))
-        panes = self._list_panes() if processes and is_real(self._manager.environment.proc) else ()
+        panes = self._list_panes() if processes else ()
         found = [
             self._attend(session, unread, processes, lanes.get(session.unified_id), panes, now)
             for session, unread in wanted
@@ -188,6 +188,9 @@ class Monitor:
         if settling or by_title:
             return _SOON
         return _LATER if found else None
+
+    def _real_panes(self) -> Sequence[Pane]:
+        return list_panes() if is_real(self._manager.environment.proc) else ()
 
     def _lanes(self) -> Mapping[str, LaneSession]:
         """The sessions of lanes; imported here, for it takes a while and most people have none."""

@@ -5,20 +5,27 @@ What was true is known from the script; what we say comes from the stores, the p
 
 from __future__ import annotations
 
+import os
+import shutil
+import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
 from agents.programs import PROGRAMS, Running
+from agents.recording import Recorder
 from hermes_tui.attention.monitor import Attended, Monitor
-from hermes_tui.attention.panes import list_panes
+from hermes_tui.attention.panes import Pane, list_panes
+from hermes_tui.attention.states import STUCK_AFTER
 from hermes_tui.sessions.manager import SessionManager
 from hermes_tui.sessions.mark_store import MarkStore
 from session_adapters.base import Environment
 
+RECORD = os.environ.get("HERMES_TUI_RECORD", "")
+"""A folder for what each agent leaves behind at each state; none is kept without it."""
 HASTE = timedelta(seconds=4)
 TABLE: list[str] = []
 pytestmark = [pytest.mark.needs("tmux"), pytest.mark.timeout(900)]
@@ -39,9 +46,12 @@ class Watcher:
         self.name, self.running = name, running
         self.manager = SessionManager(Environment(home=running.home), cache_dir=folder / "cache", indexed=False)
         marks = MarkStore(folder / "marks.db", now=lambda: 1.0)
-        panes = lambda: list_panes(running.tmux)  # noqa: E731
-        self.monitor = self._usual = Monitor(self.manager, marks, panes=panes)
-        self._hasty = Monitor(self.manager, marks, panes=panes, stuck_after=HASTE)
+        self._recorder = Recorder(name, running.home, folder / "moments") if RECORD else None
+        self.monitor = self._usual = Monitor(self.manager, marks, panes=self._panes)
+        self._hasty = Monitor(self.manager, marks, panes=self._panes, stuck_after=HASTE)
+
+    def _panes(self) -> Sequence[Pane]:
+        return list_panes(self.running.tmux)
 
     def look(self) -> Attended | None:
         found = self.monitor.look(self.manager.catalogue.refresh((self.name,)))
@@ -52,6 +62,11 @@ class Watcher:
         self.monitor = self._hasty
         self.expect(f"silent for {HASTE.seconds} s", "stuck")
         self.monitor = self._usual
+
+    def pack(self) -> None:
+        """Keep what was recorded, where it was asked for."""
+        if self._recorder is not None:
+            self._recorder.pack(Path(RECORD))
 
     def expect(self, true: str, *said: str) -> Attended:
         """Wait until one of these is said, and a second later still is."""
@@ -68,6 +83,9 @@ class Watcher:
         time.sleep(1)
         found = self.look()
         assert found is not None and found.state.word in said, f"{true}: {found}"
+        if self._recorder is not None:
+            after = HASTE if self.monitor is self._hasty else STUCK_AFTER
+            self._recorder.keep(true, said, self._panes(), after.total_seconds())
         evidence = "; ".join(one.words for one in found.state.evidence if not one.contradicts)
         TABLE.append(f"| {self.name} | {true} | {found.state.word} | {seconds:.1f} | {evidence} |")
         return found
@@ -75,7 +93,10 @@ class Watcher:
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_an_agent_is_what_we_say(name: str, tmp_path: Path) -> None:
-    with Running(name, tmp_path / "agent") as running:
+    # What is recorded has the same paths each time.
+    folder = Path(tempfile.gettempdir(), "hermes-tui-agents", name) if RECORD else tmp_path / "agent"
+    shutil.rmtree(folder, ignore_errors=True)
+    with Running(name, folder) as running:
         watcher = Watcher(name, running, tmp_path)
         tells = name in ("claude", "codex", "copilot")  # of the others no file says which process is whose
         running.say("Hello")  # some keep no file before the first answer
@@ -119,3 +140,4 @@ def test_an_agent_is_what_we_say(name: str, tmp_path: Path) -> None:
         watcher.expect("resumed, and the model is asked", "working")
         running.model.let_go("four")
         watcher.expect("resumed, and it answered", "done")
+        watcher.pack()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import tarfile
 import time
@@ -72,7 +73,7 @@ class Recorder:
             "terminals": [Path(pane.tty).stat().st_rdev for pane in panes],
             "panes": [list(pane) for pane in panes],
         }
-        text = json.dumps(facts, indent=1).replace(str(Path.home()), "/home/dev")  # the programs are installed there
+        text = re.sub(r"""/[^" ]*/hermes-tui-tests/agents/""", "/opt/", json.dumps(facts, indent=1))
         (folder / "moment.json").write_text(text)
 
     def pack(self, into: Path) -> None:

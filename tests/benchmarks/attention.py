@@ -1,14 +1,20 @@
-"""The program beside ten live agents: what it takes while they rest, and how soon it tells that one waits."""
+"""The program beside ten live agents: what it takes while they rest, and how soon it tells that one waits.
+
+`Changes` has them change their states for long, for the soak.
+"""
 
 from __future__ import annotations
 
 import json
 import os
+import random
 import statistics
 import subprocess
 import tempfile
+import threading
 import time
-from collections.abc import Iterator, Sequence
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Self
 
@@ -22,33 +28,48 @@ _CHANGES = 20
 
 
 class LiveAgents:
-    """Ten processes in panes of a tmux of their own; each has one of the newest sessions of Claude Code open, as that
-    program says it."""
+    """Ten processes; each has one of the newest sessions of Claude Code open, as that program says it."""
 
-    def __init__(self, home: Path) -> None:
+    def __init__(self, home: Path, *, in_tmux: bool) -> None:
+        """`in_tmux`: in panes of a server of their own, which `variables` lead to."""
+        self._in_tmux = in_tmux
+        self._children: list[subprocess.Popen[bytes]] = []
         self._folder = tempfile.TemporaryDirectory(prefix="tmux-", dir="/tmp")
         self.variables = {"TMUX_TMPDIR": self._folder.name}
         self._tell = home / ".claude" / "sessions"
         self._made = not self._tell.exists()
         self._tell.mkdir(exist_ok=True)
-        newest = sorted((home / ".claude" / "projects").glob("*/*.jsonl"), key=lambda path: -path.stat().st_mtime)
+        files = list((home / ".claude" / "projects").glob("*/*.jsonl"))
+        files.remove(max(files, key=lambda path: path.stat().st_size))  # which the soak's agents write
+        newest = sorted(files, key=lambda path: -path.stat().st_mtime)
         self.sessions = [path.stem for path in newest[:_AGENTS]]
         self.pids: list[int] = []
 
     def __enter__(self) -> Self:
         for number in range(_AGENTS):
-            how = ("new-session", "-d", "-P") if number == 0 else ("new-window", "-P")
-            self.pids.append(int(self._tmux(*how, "-F", "#{pane_pid}", "sleep", "100000")))
+            self.pids.append(self._start(first=number == 0))
             self.say(number, "idle")
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._tmux("kill-server")
+        if self._in_tmux:
+            self._tmux("kill-server")
+        for child in self._children:
+            child.kill()
+            child.wait()
         for pid in self.pids:
             (self._tell / f"{pid}.json").unlink()
         if self._made:
             self._tell.rmdir()
         self._folder.cleanup()
+
+    def _start(self, *, first: bool) -> int:
+        argv = ["sleep", "100000"]
+        if not self._in_tmux:
+            self._children.append(subprocess.Popen(argv))
+            return self._children[-1].pid
+        how = ("new-session", "-d", "-P") if first else ("new-window", "-P")
+        return int(self._tmux(*how, "-F", "#{pane_pid}", *argv))
 
     def say(self, number: int, status: str, **more: str) -> None:
         """What that agent says of itself now."""
@@ -65,11 +86,66 @@ class LiveAgents:
         ).stdout
 
 
+class Changes(threading.Thread):
+    """Live agents that come to work, to wait and to rest every few seconds; sessions that come, and go."""
+
+    _SAYS = (("busy", ""), ("idle", ""), ("waiting", "permission prompt"), ("waiting", "input needed"))
+    _SHOWN = (("working", "stuck"), ("done", "idle", "failed", "limited"), ("approval",), ("question",))
+
+    def __init__(self, home: Path, chance: random.Random) -> None:
+        super().__init__(name="changes", daemon=True)
+        self._agents = LiveAgents(home, in_tmux=False)
+        self._chance = chance
+        self._over, self._seen = threading.Event(), threading.Event()
+        self._sample = min((home / ".claude" / "projects").glob("*/*.jsonl"), key=lambda path: path.stat().st_size)
+        self._come: list[Path] = []
+        self._true = [1] * _AGENTS
+        self.count = 0
+
+    def run(self) -> None:
+        """Change something every two seconds until stopped."""
+        with self._agents:
+            while not self._over.wait(2.0):
+                self.count += 1
+                self._change()
+            self._seen.wait()
+
+    def _change(self) -> None:
+        number, says = self._chance.randrange(_AGENTS), self._chance.randrange(len(self._SAYS))
+        status, waits = self._SAYS[says]
+        self._true[number] = says
+        self._agents.say(number, status, waitingFor=waits)
+        if self._chance.random() < 0.3:
+            path = self._sample.with_name(f"{uuid.uuid4()}.jsonl")
+            path.write_text(self._sample.read_text().replace(self._sample.stem, path.stem))
+            self._come.append(path)
+        if len(self._come) > 20 or (self._come and self._chance.random() < 0.2):
+            self._come.pop(self._chance.randrange(len(self._come))).unlink()
+
+    def stop(self) -> None:
+        """Change nothing more; the agents live until `end`."""
+        self._over.set()
+
+    def end(self) -> None:
+        """Let the agents end."""
+        self._over.set()
+        self._seen.set()
+        self.join()
+
+    def wrong(self, told: Mapping[str, str]) -> list[str]:
+        """What of the states `told`, by unified id, is not so."""
+        return [
+            f"{session} is said to be {told.get(f'claude:{session}')} and {self._SAYS[says]} is true"
+            for session, says in zip(self._agents.sessions, self._true, strict=True)
+            if told.get(f"claude:{session}") not in self._SHOWN[says]
+        ]
+
+
 def attending(ours: Tool, home: Path, seconds: float, runs: int) -> Iterator[Row]:
     """Ten live agents, all at rest, then one that waits now and then; and `status`, with and without the program."""
     for made in (("sessions", "list"), ("index", "rebuild"), ("cost", "report")):
         subprocess.run([*ours.screen, *made], env=ours.environment(home), check=True, capture_output=True)
-    with LiveAgents(home) as agents:
+    with LiveAgents(home, in_tmux=True) as agents:
         environment = {**ours.environment(home), **agents.variables}
         alone = [_seconds([*ours.screen, "status"], environment) for _ in range(runs)]
         with Terminal(ours.screen, environment) as terminal:

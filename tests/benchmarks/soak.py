@@ -1,4 +1,6 @@
-"""`make soak`: the real program in a pseudo-terminal for long, beside ten agents that write; what it keeps of them.
+"""`make soak`: runs the real program in a pseudo-terminal for long, and counts what it keeps.
+
+Ten agents write beside it, ten change their states, sessions come and go.
 
     PYTHONPATH=tests:tests/helpers python -m benchmarks.soak [--minutes 60] [--rate 20] [--seed N] [--quiet]
 
@@ -10,19 +12,24 @@ the log. `--quiet` presses no keys: one session after the other is left open whi
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import random
+import re
 import signal
 import statistics
+import subprocess
 import sys
 import tempfile
 import time
 from collections import deque
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
+from benchmarks.attention import Changes
 from benchmarks.terminal import Terminal
 from benchmarks.writers import writers_in
 from hermes_tui.demo.home import prepare, write_home
@@ -65,6 +72,7 @@ class Soak:
         self._given = given
         self._chance = random.Random(given.seed)
         self._writers = writers_in(home, given.rate)
+        self.changes = Changes(home, random.Random(given.seed))
         self._keys = 0
         self._latest: deque[bytes] = deque(maxlen=40)
         self._began = time.monotonic()
@@ -75,6 +83,7 @@ class Soak:
         self._rest()
         self._sample()
         self._writers.start()
+        self.changes.start()
         minute = 0
         while minute < self._given.minutes:
             minute += 1
@@ -84,6 +93,7 @@ class Soak:
             self._rest()
             self._sample()
         self._writers.stop()
+        self.changes.stop()
 
     def _check(self) -> None:
         if self._terminal.ended:
@@ -146,6 +156,20 @@ class Soak:
             )
         )
         print("{:6.1f} {:9.1f} {:9.1f} {:8} {:12} {:9} {:9,} {:9,}".format(*self.samples[-1]), flush=True)
+
+    def misjudged(self, argv: Sequence[str], environment: Mapping[str, str]) -> list[str]:
+        """What is wrong, now that nothing changes any more: `attention` beside what is true, the header beside it."""
+        self._rest()
+        found = subprocess.run([*argv, "attention", "--json"], env=environment, check=True, capture_output=True)
+        sessions = json.loads(found.stdout)["sessions"]
+        needs = sum(one["needsPerson"] for one in sessions)
+        header = next((line for line in self._shown().splitlines() if "hermes-tui" in line), "")
+        said = re.search(r"\? ([\d,]+) needs? you", header)
+        wrong = self.changes.wrong({one["unifiedId"]: one["state"] for one in sessions})
+        print(f"{self.changes.count} changes of states; {needs} need somebody; the header: {header.strip()[-80:]}")
+        if (int(said[1].replace(",", "")) if said else 0) != needs:
+            wrong.append(f"the header is {header!r} where {needs} need somebody")
+        return wrong
 
     def quit(self) -> tuple[float, int]:
         """Milliseconds from `q` to the end, and the exit code."""
@@ -237,6 +261,7 @@ def main() -> int:
             wrong: list[str] = []
             try:
                 soak.run()
+                wrong += soak.misjudged(command, _environment(scratch, home))
                 milliseconds, code = soak.quit()
             except RuntimeError as error:
                 wrong.append(str(error))
@@ -244,6 +269,7 @@ def main() -> int:
                 print(f"`q` ended it in {milliseconds:.0f} ms with exit code {code}")
                 wrong += _judge(soak.samples)
                 wrong += [f"exit code {code}"] if code else []
+            soak.changes.end()
         logs = [path for path in (scratch / "state").rglob("*.log") if path.stat().st_size]
         wrong += [f"{path.name}:\n{path.read_text()}" for path in logs]
     for one in wrong:

@@ -21,7 +21,7 @@ from pathlib import Path
 import apsw
 
 from hermes_tui.platform import locks
-from hermes_tui.platform.allocator import give_back, stay_small
+from hermes_tui.platform.allocator import give_back
 from hermes_tui.platform.log import write_failure
 from hermes_tui.sessions.adapters import Adapters
 from hermes_tui.sessions.checksummed_file import fingerprint
@@ -150,7 +150,6 @@ def main() -> int:
     """The process."""
     with suppress(OSError):
         os.nice(_NICE)
-    stay_small()
     gc.freeze()
     gc.set_threshold(LITTER)  # texts come and go in great numbers, and nearly none of them in circles
     try:

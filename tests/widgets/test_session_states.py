@@ -99,6 +99,8 @@ def test_the_line_below_says_what_for_and_since_when() -> None:
     states = ShownStates({}, attended(one, "approval", tool="Bash", text="rm -rf \x1b[31mbuild", since=since))
     _, right = detail_parts(Conversation([one]), Clock(NOW), 120, states)
     assert "".join(text for text, _ in right) == "? approval · Bash rm -rf build · 2m "
+    _, right = detail_parts(Conversation([one]), Clock(NOW), 120, ShownStates({}, attended(one, "idle", since=since)))
+    assert "".join(text for text, _ in right) == "○ idle "
 
 
 async def test_the_same_states_draw_nothing_again() -> None:

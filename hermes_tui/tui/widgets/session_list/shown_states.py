@@ -52,13 +52,14 @@ class ShownStates(NamedTuple):
         )
 
     def more(self, conversation: Conversation, clock: Clock) -> str:
-        """The same, until when and since when: `Bash rm -rf build · 2m`."""
+        """The same, until when and since when: `Bash rm -rf build · 2m`. Of one at rest nothing that grows by itself:
+        the list writes nothing while nothing happens."""
         attended = self.attended.get(conversation.tip.unified_id)
         if attended is None:
             return ""
         state = attended.state
         until = f"until {clock.local(state.until):%a %H:%M}" if state.until is not None else ""
-        since = age(state.since, clock.now()).strip() if state.since is not None else ""
+        since = age(state.since, clock.now()).strip() if state.since and state.state != "idle" else ""
         return " · ".join(filter(None, (self.doing(conversation), until, since)))
 
     def rank(self, conversation: Conversation) -> tuple[int, float]:

@@ -24,6 +24,8 @@ __all__ = ["AttentionWatch"]
 
 _REST = 0.25
 """Seconds between two looks at least."""
+_AGAIN = 15.0
+"""Seconds after a look that failed: another program may have had the file."""
 
 
 class AttentionWatch:
@@ -78,10 +80,7 @@ class AttentionWatch:
     def _serve(self, _: Snapshot | None) -> float | None:
         if self._snapshot is None:
             return None
-        with self._seen_lock:
-            seen, self._seen = self._seen, {}
-        for unified_id, newest in seen.items():
-            self._marks.see(unified_id, newest)
+        self._keep_seen()
         self._monitor = self._monitor or self._make()
         report = self._monitor.look(self._snapshot)
         if report != self._report and not self._worker.is_over:
@@ -91,10 +90,20 @@ class AttentionWatch:
         self._worker.rest(_REST)
         return self._monitor.pause
 
+    def _keep_seen(self) -> None:
+        """Where that fails, what was seen is kept at a later look."""
+        with self._seen_lock:
+            seen = dict(self._seen)
+        for unified_id, newest in seen.items():
+            self._marks.see(unified_id, newest)
+            with self._seen_lock:
+                if self._seen[unified_id] == newest:
+                    del self._seen[unified_id]
+
     def _broken(self, error: Exception) -> float | None:
         if not isinstance(error, HermesTuiError):
             raise error
         if str(error) != self._said:
             self._said = str(error)
             self._failed(self._said)
-        return None
+        return _AGAIN

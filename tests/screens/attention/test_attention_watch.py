@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
+from datetime import UTC, datetime
 from pathlib import Path
 
 from textual.pilot import Pilot
@@ -13,6 +14,7 @@ from claude_lines import ClaudeHome
 from hermes_tui.tui.app import HermesApp
 from pilots import screen_text, until
 
+START = datetime(2026, 1, 1, tzinfo=UTC)
 Program = Callable[..., AbstractAsyncContextManager[Pilot[None]]]
 
 
@@ -35,3 +37,20 @@ async def test_marks_that_cannot_be_kept_are_said_once(program: Program, claude_
     async with program(claude_home.home, size=(120, 30), attention=True) as pilot:
         await until(pilot, lambda: "cannot be kept" in screen_text(pilot))
         assert "remove it" in screen_text(pilot)
+
+
+async def test_what_was_seen_is_kept_as_soon_as_it_can_be(program: Program, claude_home: ClaudeHome) -> None:
+    path = claude_home.session("remove it")
+    marks = Path(os.environ["HOME"]) / ".local" / "state" / "hermes-tui" / "marks.db"
+    async with program(claude_home.home, size=(120, 30), attention=True) as pilot:
+        app = pilot.app
+        assert isinstance(app, HermesApp)
+        await until(pilot, lambda: app.attention is not None)
+        app.manager.marks.close()
+        marks.unlink()
+        marks.mkdir()
+        app.attention_watch.see(f"claude:{path.stem}", START)
+        await until(pilot, lambda: "cannot be kept" in screen_text(pilot))
+        marks.rmdir()
+        app.attention_watch.look_again()
+        await until(pilot, lambda: marks.is_file() and f"claude:{path.stem}" in app.manager.marks.seen())

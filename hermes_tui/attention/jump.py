@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 from hermes_tui.attention.panes import Pane, is_real, list_panes, pane_of, parents_of
 from hermes_tui.errors import HermesTuiError
+from session_adapters.proc import start_of
 
 __all__ = ["CannotJump", "attach_line", "jump"]
 
@@ -90,10 +91,9 @@ def attach_line(pane: Pane) -> str:
 
 def _found(pid: int, panes: Sequence[Pane], proc: Path) -> Pane:
     """The pane of a process, both of them ours and alive."""
-    try:
-        owner = (proc / str(pid)).stat().st_uid
-    except OSError:
-        raise CannotJump(f"process {pid}, which had the session open, has ended", is_open=False) from None
+    owner = _owner(pid, proc)
+    if owner is None:
+        raise CannotJump(f"process {pid}, which had the session open, has ended", is_open=False)
     if os.getuid() not in (0, owner):
         raise CannotJump(f"process {pid}, which has the session open, belongs to {_user(owner)}")
     pane = pane_of(pid, panes, proc)
@@ -105,6 +105,17 @@ def _found(pid: int, panes: Sequence[Pane], proc: Path) -> Pane:
             whose = "a tmux server that does not answer" if owner == os.getuid() else f"a tmux of {_user(owner)}"
             raise CannotJump(f"process {pid} runs in {whose}, so its pane cannot be gone to")
     raise CannotJump(f"process {pid} runs in no pane of tmux")
+
+
+def _owner(pid: int, proc: Path) -> int | None:
+    """Whose process it is; None of one that has ended, whether or not its parent has taken note of that."""
+    try:
+        owner = (proc / str(pid)).stat().st_uid
+    except OSError:
+        return None
+    # The name before the state may hold anything.
+    state = start_of(f"{proc}/{pid}/stat").rpartition(b") ")[2][:1]
+    return None if state in (b"", b"Z", b"X") else owner
 
 
 def _client(tmux: str, socket: str, panes: Sequence[Pane], own_pane: str) -> str:

@@ -182,3 +182,10 @@ def test_what_tmux_says_of_the_pane_that_we_run_in(tmux: Tmux) -> None:
     assert hindrance("bell", variables) == hindrance("osc9", {}) == ""
     tmux.run("set-option", "-g", "allow-passthrough", "on")
     assert hindrance("osc9", variables) == ""
+
+
+def test_a_process_whose_end_nobody_has_noted_has_ended(tmux: Tmux) -> None:
+    with subprocess.Popen(["true"]) as child:
+        until(lambda: Path(f"/proc/{child.pid}/stat").read_text().rpartition(") ")[2][0] == "Z")
+        with pytest.raises(CannotJump, match="has ended"):
+            jump(child.pid, variables=inside(tmux))

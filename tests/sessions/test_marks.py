@@ -76,8 +76,9 @@ def test_what_another_program_marks_is_in_the_next_snapshot(manager: SessionMana
 
 def test_the_first_picture_of_the_next_start_has_them(manager: SessionManager, tmp_path: Path) -> None:
     one = manager.list()[0]
-    manager.catalogue.close()
     mark(manager, [one.unified_id], MarkChange(name="Mine"))
+    manager.catalogue.refresh_marks()
+    manager.catalogue.close()
     again = SessionManager(manager.environment, cache_dir=tmp_path / "cache", agents=["claude"])
     assert "Mine" in [found.title for found in again.catalogue.saved().sessions]
 

@@ -16,6 +16,7 @@ import msgspec
 from msgspec.structs import replace
 
 from hermes_tui.sessions.checksummed_file import forget_others, read_part, write_parts
+from hermes_tui.sessions.marks import OwnMarks
 from session_adapters.base import Environment, Source
 from session_adapters.model import Problem, SessionSummary
 from session_adapters.reading.bounds import is_cut
@@ -115,6 +116,8 @@ class FirstPicture(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     """With their relations, newest first; nothing of processes."""
     labels: Mapping[str, tuple[str, str]] = {}
     """Agent name → label and badge, of all agents there were."""
+    marks: Mapping[str, OwnMarks] = {}
+    """The user's own, by unified id, as they were then: to read them takes SQLite."""
 
 
 class _Labels(msgspec.Struct):

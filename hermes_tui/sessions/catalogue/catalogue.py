@@ -79,7 +79,7 @@ class Catalogue:
                 wanted = self._adapters.asked
                 sessions = tuple(one for one in self._old_picture().sessions if wanted is None or one.agent in wanted)
                 if sessions:
-                    _ = self.marks
+                    self._marks = self._old_picture().marks
                     self._show(Snapshot(sessions=sessions, partial=sum(one.partial for one in sessions)))
             return self._snapshot
 
@@ -141,7 +141,10 @@ class Catalogue:
     def refresh_marks(self) -> Snapshot:
         """Look only at the user's own marks, which another program may have changed. Raises nothing."""
         with self._work:
-            return self._publish()
+            before = self._marks
+            snapshot = self._publish()
+            self._unsaved = self._unsaved or (self._loaded and self._marks != before)
+            return snapshot
 
     @property
     def marks(self) -> Mapping[str, OwnMarks]:
@@ -322,7 +325,9 @@ class Catalogue:
         for state in looked:
             label, badge = self._adapters.label(state.agent)
             labels[state.agent] = (label, badge)
-        return cache.FirstPicture(sessions=tuple(sorted(sessions, key=newest_first)), labels=labels)
+        shown = tuple(sorted(sessions, key=newest_first))
+        marks = {one.unified_id: self._marks[one.unified_id] for one in shown if one.unified_id in self._marks}
+        return cache.FirstPicture(sessions=shown, labels=labels, marks=marks)
 
     def _forget_old(self) -> cache.FirstPicture:
         """Drop from the old picture what this process looked at itself, and agents that are not installed any more;

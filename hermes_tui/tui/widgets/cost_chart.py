@@ -36,6 +36,10 @@ class CostChart(PlotextPlot):
         self.theme = "clear"
         self._days: tuple[tuple[date, float], ...] = ()
 
+    def on_unmount(self) -> None:
+        """The library asks the program to tell of new themes; what is asked for keeps the chart for ever."""
+        self.app.theme_changed_signal.unsubscribe(self)
+
     def show(self, days: Sequence[tuple[date, float]]) -> None:
         """Show these; does nothing when they are shown already."""
         if tuple(days) != self._days:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 from textual import events, on
 from textual.app import ComposeResult
+from textual.dom import DOMNode
 from textual.widget import Widget
 from textual.widgets import Input, Static, TextArea
 
@@ -28,6 +30,12 @@ _TAGS_SHOWN = 200
 
 class _Note(TextArea):
     """What is pasted is text, and no more of it than a note may hold."""
+
+    def watch(self, obj: DOMNode, attribute_name: str, callback: Callable[..., Any], init: bool = True) -> None:
+        """Of the program nothing is watched: no theme is chosen while one types, and Textual keeps who watches it
+        for ever."""
+        if obj is not self.app:
+            super().watch(obj, attribute_name, callback, init)
 
     def on_paste(self, event: events.Paste) -> None:
         """Before the text is taken in."""

@@ -36,4 +36,4 @@ async def test_a_screen_that_was_left_is_let_go(key: str, program: Program, clau
 
 
 def is_left(one: object) -> bool:
-    return isinstance(one, Widget) and one.is_running is False and one._parent is None and not one.is_attached
+    return isinstance(one, Widget) and not one.is_running and not one.is_attached

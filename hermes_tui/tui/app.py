@@ -27,7 +27,7 @@ from hermes_tui.platform.log import write_failure
 from hermes_tui.sessions.catalogue.snapshot import Snapshot
 from hermes_tui.sessions.manager import SessionManager
 from hermes_tui.tui.app_actions import AppActions
-from hermes_tui.tui.drawing_caches import forget_drawn
+from hermes_tui.tui.drawing_caches import forget_drawn, let_go_of_widgets
 from hermes_tui.tui.keymap import bindings
 from hermes_tui.tui.notice import Notice
 from hermes_tui.tui.screens.main.screen import MainScreen
@@ -86,6 +86,7 @@ class HermesApp(AppActions, inherit_bindings=False):
         toast says what they are. `painted` is called once, when the first frame is there. `indexing`: have the search
         index made and kept up to date. `attention`: have it said which sessions need a person. `splash`: what is on
         the terminal until then. `named_home`: the home that it was started on by name, in place of the user's own."""
+        let_go_of_widgets()
         self.no_colour = has_no_colour()
         # The filter that takes colours out is chosen in the constructor, from this.
         super().__init__(ansi_color=True if self.no_colour else None)

@@ -11,7 +11,9 @@ from collections.abc import Iterator
 from functools import _lru_cache_wrapper
 from typing import Any
 
-__all__ = ["forget_drawn"]
+from textual._styles_cache import StylesCache
+
+__all__ = ["forget_drawn", "let_go_of_widgets"]
 
 _PACKAGES = ("hermes_tui", "rich", "textual")
 _FEW = 256
@@ -23,6 +25,14 @@ def forget_drawn() -> None:
     for one in _remembering():
         if one.cache_parameters()["maxsize"] is not None and one.cache_info().currsize > _FEW:
             one.cache_clear()
+
+
+def let_go_of_widgets() -> None:
+    """Have Textual remember two colours of a widget by these colours alone: it names the widget among them, for what
+    it wrote as a method of the class is none, and keeps the last picture of a thousand widgets that are gone."""
+    colours: Any = vars(StylesCache)["get_inner_outer"]
+    if not isinstance(colours, classmethod):
+        setattr(StylesCache, "get_inner_outer", classmethod(colours))  # noqa: B010 - no method may be assigned to
 
 
 def _remembering() -> Iterator[_lru_cache_wrapper[Any]]:

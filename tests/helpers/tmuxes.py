@@ -25,6 +25,7 @@ class Tmux:
     """One server with one window; a context manager."""
 
     def __init__(self, size: tuple[int, int], command: list[str], variables: dict[str, str]) -> None:
+        self._tmux = required_program("tmux")  # before anything has to be cleared up
         # Not among the other temporary files: the path of a socket has at most 103 bytes on some systems.
         self._folder = tempfile.TemporaryDirectory(prefix="tmux-", dir="/tmp")
         self.socket = Path(self._folder.name) / "s"
@@ -46,7 +47,7 @@ class Tmux:
 
     def run(self, *arguments: str) -> str:
         """A tmux command; what it printed."""
-        argv = [required_program("tmux"), "-S", str(self.socket), *arguments]
+        argv = [self._tmux, "-S", str(self.socket), *arguments]
         done = subprocess.run(argv, env=self._env, capture_output=True, text=True, timeout=PATIENCE, check=False)
         return done.stdout
 
@@ -107,7 +108,7 @@ class Client:
         self._keys, terminal = pty.openpty()
         fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
         self.name = os.ttyname(terminal)
-        argv = [required_program("tmux"), "-S", str(tmux.socket), "attach-session", "-t", session]
+        argv = [self._tmux, "-S", str(tmux.socket), "attach-session", "-t", session]
         ends = {"stdin": terminal, "stdout": terminal, "stderr": terminal}
         env = {**os.environ, "TERM": "xterm"}
         self._process = subprocess.Popen(argv, env=env, start_new_session=True, **ends)  # type: ignore[call-overload]

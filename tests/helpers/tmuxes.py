@@ -108,7 +108,7 @@ class Client:
         self._keys, terminal = pty.openpty()
         fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
         self.name = os.ttyname(terminal)
-        argv = [self._tmux, "-S", str(tmux.socket), "attach-session", "-t", session]
+        argv = [required_program("tmux"), "-S", str(tmux.socket), "attach-session", "-t", session]
         ends = {"stdin": terminal, "stdout": terminal, "stderr": terminal}
         env = {**os.environ, "TERM": "xterm"}
         self._process = subprocess.Popen(argv, env=env, start_new_session=True, **ends)  # type: ignore[call-overload]

@@ -14,7 +14,7 @@ import msgspec
 from msgspec.structs import replace
 
 from hermes_tui.attention.panes import Pane, is_real, list_panes, pane_of
-from hermes_tui.attention.states import NEEDS, RUNS, STATES, STUCK_AFTER, SessionState, Sign, judge
+from hermes_tui.attention.states import GROUPS, NEEDS, RUNS, STATES, STUCK_AFTER, SessionState, Sign, judge
 from hermes_tui.errors import HermesTuiError
 from hermes_tui.sessions.catalogue.snapshot import Snapshot
 from hermes_tui.sessions.mark_store import MarkStore
@@ -56,11 +56,11 @@ class Attended(msgspec.Struct, frozen=True, kw_only=True):
     """The lane of Hermes' gateway that leads to it, as people know it."""
 
     @property
-    def rank(self) -> tuple[int, float]:
-        """Sort key: who needs a person first, then who works; the newest first."""
-        state = self.state.state
-        group = NEEDS.index(state) if state in NEEDS else len(NEEDS) + (state != "working")
-        return group, -(self.state.since or self.session.updated_at).timestamp()
+    def rank(self) -> tuple[int, int, float]:
+        """Sort key: group by group, the most urgent first, then the newest."""
+        state = self.state
+        urgency = NEEDS.index(state.state) if state.needs_person else 0
+        return GROUPS.index(state.group), urgency, -(state.since or self.session.updated_at).timestamp()
 
 
 class AttentionReport(NamedTuple):
@@ -105,7 +105,7 @@ class _Title(NamedTuple):
     since: float
 
 
-class LookedAt(Protocol):
+class Sessions(Protocol):
     """What is asked of the manager of sessions."""
 
     @property
@@ -125,7 +125,7 @@ class Monitor:
 
     def __init__(
         self,
-        manager: LookedAt,
+        manager: Sessions,
         marks: MarkStore,
         *,
         stuck_after: timedelta = STUCK_AFTER,
@@ -225,7 +225,7 @@ class Monitor:
             now=datetime.fromtimestamp(now, UTC),
             unread=unread and lane is None,  # who speaks in a lane reads it there
             can_tell=can_tell,
-            started=self._started(live) if lane is None else None,
+            started=self._started(live) if lane is None and known.activity.step in RUNS else None,
             stuck_after=self._stuck_after,
         )
         name = lane.name if lane is not None else ""

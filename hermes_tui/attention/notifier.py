@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from hermes_tui.attention.monitor import AttentionReport
     from hermes_tui.config import AttentionSettings, NotifyForm
 
-__all__ = ["SECONDS", "Notifier", "hindrance", "is_in_view", "run_command", "sequence", "through_tmux"]
+__all__ = ["SECONDS", "Notifier", "is_in_view", "passthrough_problem", "run_command", "sequence", "through_tmux"]
 
 SECONDS = 10.0
 """That a command may take."""
@@ -134,7 +134,7 @@ def is_in_view(variables: Mapping[str, str]) -> bool:
     return _asked(variables, "display-message", "-p", form) in (None, "111")
 
 
-def hindrance(form: NotifyForm, variables: Mapping[str, str]) -> str:
+def passthrough_problem(form: NotifyForm, variables: Mapping[str, str]) -> str:
     """Why tmux would not hand a notification on, in a sentence; empty where it does."""
     if form.startswith("osc") and _asked(variables, "show-options", "-Apv", "allow-passthrough") == "off":
         return f"notify is {form!r}, and tmux' allow-passthrough is off; set -g allow-passthrough all hands it on"

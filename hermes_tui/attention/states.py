@@ -16,7 +16,18 @@ import msgspec
 from session_adapters.activity import Activity, Step
 from session_adapters.base import Liveness
 
-__all__ = ["NEEDS", "RUNS", "STATES", "STUCK_AFTER", "SessionState", "Sign", "StateEvidence", "StateName", "judge"]
+__all__ = [
+    "GROUPS",
+    "NEEDS",
+    "RUNS",
+    "STATES",
+    "STUCK_AFTER",
+    "SessionState",
+    "Sign",
+    "StateEvidence",
+    "StateName",
+    "judge",
+]
 
 StateName = Literal["working", "approval", "question", "done", "idle", "limited", "stuck", "failed", "gone"]
 """How a session is. `done`: finished since a person last looked. `stuck`: at work, and silent for long. `gone`: its
@@ -27,12 +38,14 @@ STATES: tuple[StateName, ...] = get_args(StateName)
 NEEDS: tuple[StateName, ...] = ("approval", "question", "stuck", "failed", "limited", "gone", "done")
 """States that need a person, the most urgent first."""
 
+GROUPS = ("need you", "working", "stuck", "at rest")
+"""The headings that sessions stand under, in this order."""
+
 STUCK_AFTER = timedelta(minutes=5)
 """Silence after which work counts as stuck, where the settings say nothing else."""
 
 RUNS: frozenset[Step] = frozenset(("working", "approval", "question"))
 """Steps that a process is at: without one they cannot go on."""
-
 
 _RESTS: frozenset[Step] = frozenset(get_args(Step)) - RUNS
 
@@ -89,6 +102,13 @@ class SessionState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
         """Whether somebody should look."""
         return self.state in NEEDS
 
+    @property
+    def group(self) -> str:
+        """The one of `GROUPS` that it stands in."""
+        if self.state in ("working", "stuck"):
+            return self.state
+        return "need you" if self.needs_person else "at rest"
+
 
 def judge(
     activity: Activity,
@@ -113,7 +133,9 @@ def judge(
     signs = [record]
     if live is not None:
         why = f" ({live.waits_for})" if live.waits_for else ""
-        words = f"process {live.pid} says {live.status}{why}" if live.steps else f"process {live.pid} has it open"
+        # A process of another container writes the number that it has there, which is none here.
+        who = f"process {live.pid}" if live.pid else "a process that is not listed here"
+        words = f"{who} says {live.status}{why}" if live.steps else f"{who} has it open"
         sign = Sign(source="process", steps=live.steps, at=live.since, words=words)
         began = activity.since
         if not live.steps and activity.step in RUNS and began and started and started > began:
@@ -142,7 +164,7 @@ def judge(
         tool=activity.tool if step in RUNS else "",
         text=activity.text if same or (step in RUNS and activity.step in RUNS) else "",
         until=activity.until,
-        pid=live.pid if live is not None else None,
+        pid=(live.pid or None) if live is not None else None,
         evidence=tuple(evidence),
     )
 

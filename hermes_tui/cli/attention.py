@@ -23,7 +23,6 @@ __all__ = ["attention", "jump", "status"]
 
 _EVERY = 2.0
 """Seconds between two looks of `--watch`."""
-_GROUPS = ("need you", "at work", "at rest")
 
 
 @click.command()
@@ -142,10 +141,9 @@ def _lines(found: Sequence[Attended], now: datetime) -> Iterator[str]:
     group = ""
     for one in found:
         state = one.state
-        named = _GROUPS[0] if state.needs_person else _GROUPS[1] if state.state == "working" else _GROUPS[2]
-        if named != group:
-            group = named
-            yield named
+        if state.group != group:
+            group = state.group
+            yield group
         doing = " ".join(part for part in (state.tool, state.text) if part)
         where = one.pane.name if one.pane is not None else "-"
         yield "  " + "  ".join(

@@ -34,7 +34,7 @@ def doctor(context: click.Context, as_json: bool) -> None:
 
     Every session is read in full once; nothing is changed.
     """
-    from hermes_tui.attention.notifier import hindrance
+    from hermes_tui.attention.notifier import passthrough_problem
 
     manager = manager_of(context.find_root().obj.home)
     hurry(manager)
@@ -46,11 +46,11 @@ def doctor(context: click.Context, as_json: bool) -> None:
     else:
         stdout.write("".join(f"{line}\n" for line in _lines(report, datetime.now(UTC))))
         try:
-            hindered = hindrance(context.find_root().obj.config().attention.notify, os.environ)
+            problem = passthrough_problem(context.find_root().obj.config().attention.notify, os.environ)
         except HermesTuiError as error:  # wrong settings: the rest holds all the same
-            hindered = str(error)
-        if hindered:
-            stdout.write(f"! {safe(hindered)}\n")
+            problem = str(error)
+        if problem:
+            stdout.write(f"! {safe(problem)}\n")
 
 
 def _lines(report: DoctorReport, now: datetime) -> Iterator[str]:

@@ -40,8 +40,8 @@ def test_it_is_asked_only_for_states_that_a_query_names() -> None:
     asked: list[str] = []
     parse("is:live docker", now_in=lambda state: asked.append(state) or frozenset())  # type: ignore[func-returns-value]
     assert asked == []
-    assert not parse("is:live").asks_how_they_are
-    assert parse("-(is:stuck agent:claude)").asks_how_they_are
+    assert not parse("is:live").asks_for_states
+    assert parse("-(is:stuck agent:claude)").asks_for_states
 
 
 def test_every_state_can_be_searched_for() -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from hermes_tui.attention.jump import CannotJump, jump
-from hermes_tui.attention.notifier import hindrance, is_in_view
+from hermes_tui.attention.notifier import is_in_view, passthrough_problem
 from tmuxes import Client, Tmux, until
 
 NOBODY = 65534
@@ -178,10 +178,10 @@ def test_what_tmux_says_of_the_pane_that_we_run_in(tmux: Tmux) -> None:
     assert not is_in_view(inside(tmux, "jobs:1.0"))
     client.close()
     assert is_in_view({"PATH": os.environ["PATH"]}), "outside of tmux nobody can tell"
-    assert "allow-passthrough is off" in hindrance("osc9", variables)
-    assert hindrance("bell", variables) == hindrance("osc9", {}) == ""
+    assert "allow-passthrough is off" in passthrough_problem("osc9", variables)
+    assert passthrough_problem("bell", variables) == passthrough_problem("osc9", {}) == ""
     tmux.run("set-option", "-g", "allow-passthrough", "on")
-    assert hindrance("osc9", variables) == ""
+    assert passthrough_problem("osc9", variables) == ""
 
 
 def test_a_process_whose_end_nobody_has_noted_has_ended(tmux: Tmux) -> None:

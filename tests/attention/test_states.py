@@ -95,6 +95,13 @@ def test_where_nobody_can_tell_nothing_is_claimed() -> None:
     assert judge(old, None, changed=ago(900), now=NOW, can_tell=False).word == "gone?"
 
 
+def test_a_process_of_another_container_is_not_named_by_a_number() -> None:
+    activity = Activity(step="working", since=ago(30), record="a prompt without an answer")
+    found = judge(activity, Liveness(pid=0), changed=ago(30), now=NOW)
+    assert (found.word, found.pid) == ("working", None)
+    assert found.evidence[1].words == "a process that is not listed here has it open"
+
+
 def test_evidence_that_contradicts_is_shown() -> None:
     activity = Activity(step="working", since=ago(30), tool="Bash", text="make", record="a call of Bash")
     found = judge(activity, process("approval", at=20, status="waiting"), changed=ago(30), now=NOW)

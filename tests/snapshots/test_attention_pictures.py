@@ -50,6 +50,8 @@ def attending() -> Callable[[Pilot[None]], Awaitable[None]]:
             },
             {one.unified_id: one.updated_at.timestamp() - 1 for one in tips[:-1]},
         )
+        assert isinstance(pilot.app, HermesApp)
+        pilot.app.attention = report
         main.show_attention(report)
         await pilot.press("j")
         if main.parts.is_wide:

@@ -12,7 +12,7 @@ from datetime import datetime
 from msgspec import Struct
 
 from hermes_tui.sessions.query.completion import Completion, complete
-from hermes_tui.sessions.query.filters import ATTENDED, FILTERS, NowIn, nobody
+from hermes_tui.sessions.query.filters import ATTENDED, FILTERS, NowIn, no_states
 from hermes_tui.sessions.query.grammar import PartKind, QueryToken, read
 from hermes_tui.sessions.query.tree import (
     TRUE,
@@ -80,7 +80,7 @@ class Query(Struct, frozen=True):
         return any(isinstance(leaf, Word | Literally | MessageFilter) for leaf in leaves(self.tree))
 
     @property
-    def asks_how_they_are(self) -> bool:
+    def asks_for_states(self) -> bool:
         """It asks for states that change while nothing is written: what it finds is of one moment."""
         asked = (leaf for leaf in leaves(self.tree) if isinstance(leaf, SessionFilter) and leaf.field == "is")
         return any(value in ATTENDED for leaf in asked for value in leaf.values)
@@ -117,7 +117,7 @@ class Query(Struct, frozen=True):
         return any(search.matches(unit) for unit in units) != search.forbids
 
 
-def parse(text: str, now: datetime | None = None, *, typing: bool = False, now_in: NowIn = nobody) -> Query:
+def parse(text: str, now: datetime | None = None, *, typing: bool = False, now_in: NowIn = no_states) -> Query:
     """Understand a query. Never raises, unless `now_in` does.
 
     `now` is aware, in the local zone; None: the clock's. `typing`: the last word may still grow, so every word that

@@ -25,7 +25,7 @@ __all__ = [
     "STATES",
     "NowIn",
     "SessionFilter",
-    "nobody",
+    "no_states",
     "session_filter",
 ]
 
@@ -85,7 +85,7 @@ NowIn = Callable[[str], frozenset[str]]
 """Unified ids of the sessions that are in one of `ATTENDED` now."""
 
 
-def nobody(state: str) -> frozenset[str]:
+def no_states(state: str) -> frozenset[str]:
     """Where it is not known how sessions are."""
     return frozenset()
 
@@ -163,7 +163,7 @@ _TEXTS: Mapping[str, Callable[[SessionSummary, str], bool]] = {
 
 
 def session_filter(
-    field: str, value: str, values: tuple[str, ...], now: datetime, now_in: NowIn = nobody
+    field: str, value: str, values: tuple[str, ...], now: datetime, now_in: NowIn = no_states
 ) -> SessionFilter | None:
     """The condition `field:value`, which is any one of `values` (in lower case) but for times and figures; None for
     one that is only begun, as while it is being typed. `now_in` is asked for states that no summary tells.

@@ -21,7 +21,7 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Literal, NamedTuple
 
-from hermes_tui.sessions.query.filters import FILTERS, MESSAGE_FILTERS, ROLES, NowIn, nobody, session_filter
+from hermes_tui.sessions.query.filters import FILTERS, MESSAGE_FILTERS, ROLES, NowIn, no_states, session_filter
 from hermes_tui.sessions.query.tree import (
     TRUE,
     Literally,
@@ -295,7 +295,7 @@ def _partners(lexemes: list[Lexeme]) -> dict[int, int]:
     return found
 
 
-def read(text: str, now: datetime, typing: bool, now_in: NowIn = nobody) -> tuple[Tree, tuple[QueryToken, ...]]:
+def read(text: str, now: datetime, typing: bool, now_in: NowIn = no_states) -> tuple[Tree, tuple[QueryToken, ...]]:
     """The tree and the pieces of a query."""
     parser = Parser(text, now, typing, now_in)
     tree = parser.tree()

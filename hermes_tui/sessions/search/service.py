@@ -13,7 +13,7 @@ from hermes_tui.sessions.catalogue.catalogue import Catalogue
 from hermes_tui.sessions.index.reading.reader import SearchIndex
 from hermes_tui.sessions.query import NowIn, Query, complete, parse
 from hermes_tui.sessions.query.completion import Completion
-from hermes_tui.sessions.query.filters import nobody
+from hermes_tui.sessions.query.filters import no_states
 from hermes_tui.sessions.search.discovery import discover
 from hermes_tui.sessions.search.excerpt import name_of, window_around
 from hermes_tui.sessions.search.incremental.search import LiveSearch
@@ -41,7 +41,7 @@ class SearchDesk:
         home: str,
         index: Callable[[], SearchIndex | None],
         dress: Dress = lambda sessions, costs: (sessions, 0),
-        states: Callable[[], NowIn] = lambda: nobody,
+        states: Callable[[], NowIn] = lambda: no_states,
     ) -> None:
         """`home` is what `~` stands for. `index` gives the index to ask, or None. `dress` fills in tags, and costs
         where they are asked for. `states` looks how sessions are; it is called when a query asks for that, and may

@@ -1,4 +1,4 @@
-"""Sets up the watch over who needs a person, and who tells that person."""
+"""Builds the attention watch of a program: monitor, notifier, shared counts."""
 
 from __future__ import annotations
 

@@ -103,7 +103,8 @@ async def test_nobody_there_sees_nothing(program: Program, claude_home: ClaudeHo
         main = main_of(pilot)
         await pilot.press("j")
         await until(
-            pilot, lambda: "Answer 0 to draw totals" in screen_text(pilot) and main.parts.attention is not None
+            pilot,
+            lambda: "Answer 0 to draw totals" in screen_text(pilot) and main.parts.program.attention is not None,
         )
         moment = [0.0]
         main.transcript.unread = UnreadController(main.parts, now=lambda: moment[0])

@@ -19,7 +19,6 @@ from hermes_tui.tui.widgets.transcript.pane import TranscriptPane
 from session_adapters.model import SessionSummary
 
 if TYPE_CHECKING:
-    from hermes_tui.attention.monitor import AttentionReport
     from hermes_tui.tui.workers.lane_watch import LaneNews
 
 __all__ = ["MainParts"]
@@ -36,8 +35,6 @@ class MainParts:
         self.snapshot = Snapshot()
         self.lanes: LaneNews | None = None
         """What is known of Hermes' gateway; None before the first look."""
-        self.attention: AttentionReport | None = None
-        """What needs a person; None before the first look."""
         self.header = Header(id="header")
         self.box = self.header.box
         self.sessions = SessionList(clock, badges, id="sessions")

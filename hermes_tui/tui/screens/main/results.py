@@ -127,7 +127,7 @@ class SearchResults:
         sessions, clock = self._parts.sessions, self._parts.clock
         width = sessions.size.width
         two = self._parts.screen.app.size.height >= _LEAST_LINES  # the list has no height while it is hidden
-        if found.conversations and snapshot.sessions is not None and not query.asks_how_they_are:
+        if found.conversations and snapshot.sessions is not None and not query.asks_for_states:
             sessions.set_filter(snapshot.sessions, top=top)
             return
         if found.conversations and snapshot.sessions is not None:

@@ -150,7 +150,6 @@ class MainScreen(Screen[None]):
 
     def show_attention(self, report: AttentionReport) -> None:
         """Show which sessions need a person."""
-        self.parts.attention = report
         self.parts.show_states(attended=report.by_session, unread=report.unread)
         self.transcript.update()
         self.search.states_changed()

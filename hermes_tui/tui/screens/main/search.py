@@ -201,7 +201,7 @@ class SearchController:
 
     def states_changed(self) -> None:
         """Sessions are in other states now: ask again at once where that was asked for."""
-        if self._question is not None and self._question.asks_how_they_are:
+        if self._question is not None and self._question.asks_for_states:
             if self.results.answer is not None:
                 self._show_answer(self.results.answer.snapshot)
             self._ask(self._question.text)

@@ -35,14 +35,14 @@ class StatusBar:
 
     def show_counts(self) -> None:
         """Show the header."""
-        parts, found = self._parts, self._search.total
+        parts, found, attention = self._parts, self._search.total, self._parts.program.attention
         snapshot, sessions = parts.snapshot, parts.sessions
         parts.header.show(
             shown=found if found is not None else sessions.left,
             more=self._search.has_more,
             sessions=len(snapshot.sessions),
             marked=len(sessions.marked),
-            needs=parts.attention.needs if parts.attention is not None else 0,
+            needs=attention.needs if attention is not None else 0,
             live=sum(one.live for one in snapshot.sessions),
             partial=snapshot.partial,
             problems=len(snapshot.problems),

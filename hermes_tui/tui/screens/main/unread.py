@@ -47,7 +47,7 @@ class UnreadController:
         """Another session is shown, there is more of it, or somebody came back."""
         pane, states = self._parts.pane, self._parts.sessions.states
         opened, summary = pane.opened, pane.summary
-        if summary is None or self._parts.attention is None:
+        if summary is None or self._parts.program.attention is None:
             return
         if opened is not self._divided:
             self._look.stop()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
+from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
 from hermes_tui.display import age, safe
@@ -17,9 +18,8 @@ if TYPE_CHECKING:
     from hermes_tui.attention.monitor import Attended, AttentionReport
     from session_adapters.model import SessionSummary
 
-__all__ = ["GROUPS", "AttentionRow", "attention_rows", "doing_words", "row_parts"]
+__all__ = ["AttentionRow", "attention_rows", "doing_words", "row_parts"]
 
-GROUPS = ("need you", "working", "stuck", "at rest")
 _STATE = 11
 _AGE = 3
 _BADGE = 2
@@ -50,15 +50,6 @@ class AttentionRow(NamedTuple):
         return self.session.unified_id if self.session is not None else ""
 
 
-def group_of(one: Attended) -> str:
-    """Under which of `GROUPS` a session stands."""
-    if one.state.state == "stuck":
-        return GROUPS[2]
-    if one.state.needs_person:
-        return GROUPS[0]
-    return GROUPS[1] if one.state.state == "working" else GROUPS[3]
-
-
 def attention_rows(
     report: AttentionReport,
     now: datetime,
@@ -66,10 +57,8 @@ def attention_rows(
     badges: Mapping[str, str],
 ) -> Iterator[AttentionRow]:
     """The lines, group by group, each in the order of the report."""
-    for group in GROUPS:
-        found = [one for one in report.by_session.values() if group_of(one) == group]
-        if found:
-            yield AttentionRow(group)
+    for group, found in groupby(report.by_session.values(), key=lambda one: one.state.group):
+        yield AttentionRow(group)
         for one in found:
             yield AttentionRow(
                 session=one.session,

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ShownStates"]
 
-_LAST = 1_000
+_LAST = (1_000, 0)
 """Behind every rank of those that were looked at."""
 
 
@@ -62,17 +62,15 @@ class ShownStates(NamedTuple):
         since = age(state.since, clock.now()).strip() if state.since and state.state != "idle" else ""
         return " · ".join(filter(None, (self.doing(conversation), until, since)))
 
-    def rank(self, conversation: Conversation) -> tuple[int, float]:
-        """Sort key: who needs a person first, then who works; the newest first."""
+    def rank(self, conversation: Conversation) -> tuple[int, int, float]:
+        """Sort key; see `Attended.rank`."""
         attended = self.attended.get(conversation.tip.unified_id)
-        return attended.rank if attended is not None else (_LAST, -conversation.tip.updated_at.timestamp())
+        return attended.rank if attended is not None else (*_LAST, -conversation.tip.updated_at.timestamp())
 
     def group(self, conversation: Conversation) -> str:
         """The heading that it stands under in that order."""
         attended = self.attended.get(conversation.tip.unified_id)
-        if attended is not None and attended.state.needs_person:
-            return "need you"
-        return "at work" if attended is not None and attended.state.state == "working" else "at rest"
+        return attended.state.group if attended is not None else "at rest"
 
     def is_unread(self, conversation: Conversation) -> bool:
         """Whether something came in it since a person looked."""

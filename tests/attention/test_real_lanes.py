@@ -37,7 +37,7 @@ def test_a_lane_is_said_to_be_what_it_is(tmp_path: Path) -> None:
         gateway.say("+1555", "W1")
         gateway.say("+1666", "W2")
         expect(c1555="idle", c1666="idle")
-        gateway.begin_turn("+1555", "W3")
+        first = gateway.begin_turn("+1555", "W3")
         expect(c1555="working", c1666="idle")
         busy = lanes()["1555"].state
         assert busy.pid == gateway.pid and busy.since is not None and time.time() - busy.since.timestamp() < 60
@@ -46,6 +46,7 @@ def test_a_lane_is_said_to_be_what_it_is(tmp_path: Path) -> None:
         expect(c1555="working", c1666="working")
         gateway.end_turns()
         expect(c1555="idle", c1666="idle")
+        gateway.reply("+1555", first)  # what comes between the end of a turn and its answer, Hermes was seen to lose
 
         gateway.begin_turn("+1555", "W5")
         gateway.kill()

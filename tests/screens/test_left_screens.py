@@ -25,7 +25,7 @@ async def test_a_screen_that_was_left_is_let_go(key: str, program: Program, clau
         await open_and_leave(pilot, key)
         before = len(pictures())
         await open_and_leave(pilot, key)
-        assert len(pictures()) <= before, "no picture of a widget is kept that is gone"
+        await until(pilot, lambda: len(pictures()) <= before)  # no picture of a widget is kept that is gone
 
         def left() -> Counter[str]:
             gc.collect()

@@ -128,8 +128,8 @@ class Builder(ABC):
         self._changed: int | None = None
         self._lines = self._bytes = 0
         """Taken in since `take_full` last said so."""
-        self._text = self._offset = 0
-        """Bytes of text that are kept, and the offset of the last line."""
+        self._offset = self.text = 0
+        """Of the last line; bytes of text that are kept, or were handed over."""
 
     @abstractmethod
     def feed(self, line: Line) -> None:
@@ -170,7 +170,7 @@ class Builder(ABC):
 
     def change(self, index: int, message: Message) -> None:
         """Put another version of a message in its place."""
-        self._text -= text_size(self.messages[index])
+        self.text -= text_size(self.messages[index])
         self.messages[index] = message = self._held(message)
         for position, call in enumerate(message.tool_calls):
             self._calls[call.tool_call_id] = (index, position)
@@ -179,10 +179,10 @@ class Builder(ABC):
     def _held(self, message: Message) -> Message:
         """What is kept of a message."""
         size = text_size(message)
-        if self._text + size > TEXT_LIMIT:
+        if self.text + size > TEXT_LIMIT:
             self.damaged.add(self._offset or f"message {message.id}", CUT)
             message, size = (cut := beginning_of(message)), text_size(cut)
-        self._text += size
+        self.text += size
         return message
 
     def link(self, result: ToolResult, **more: object) -> ToolResult:
@@ -202,11 +202,12 @@ class Builder(ABC):
 
     def clear(self) -> None:
         """Forget all messages, which are made anew."""
-        self.messages, self._text = [], 0
+        self.messages, self.text = [], 0
         self._calls.clear()
 
-    def drop(self, indices: set[int]) -> None:
-        """Take messages out; every index after them moves."""
+    def drop(self, indices: set[int], *, handed_over: bool = False) -> None:
+        """Take messages out; every index after them moves. With `handed_over` somebody has them now: their text
+        counts as before."""
         if not indices:
             return
         places: list[int | None] = []
@@ -214,7 +215,8 @@ class Builder(ABC):
         for index in range(len(self.messages)):
             places.append(None if index in indices else kept)
             kept += index not in indices
-        self._text -= sum(text_size(self.messages[index]) for index in indices)
+        if not handed_over:
+            self.text -= sum(text_size(self.messages[index]) for index in indices)
         self.messages = [message for index, message in enumerate(self.messages) if index not in indices]
         self.renumber(places)
 

@@ -72,6 +72,11 @@ class LinesReader(TextReader):
         """See `TextReader.unsettled`."""
         return frozenset(self._kept)
 
+    @property
+    def lost(self) -> int:
+        """See `TextReader.lost`."""
+        return len(self.builder.damaged)
+
     def _continues(self, fd: int, status: os.stat_result) -> bool:
         if (status.st_dev, status.st_ino) != self._file or status.st_size < self._end:
             return False
@@ -114,7 +119,7 @@ class LinesReader(TextReader):
                 self._given_again[key] += 1
             self._given.add(key)
         self._remember(count)
-        self.builder.drop(set(range(count)))
+        self.builder.drop(set(range(count)), handed_over=True)
         self.builder.take_change()
         del self._kept[:count]
         self._fresh = max(0, self._fresh - count)

@@ -11,7 +11,7 @@ from session_adapters.model import Message
 
 __all__ = ["CUT", "TEXT_LIMIT", "beginning_of", "text_size"]
 
-TEXT_LIMIT = 160 << 20
+TEXT_LIMIT = 96 << 20
 """Bytes of text that are kept of a conversation; of later messages there are only the beginnings."""
 CUT = "the session holds so much text that of long texts only the beginnings are kept from here on"
 _BEGINNING = 1000

@@ -97,6 +97,11 @@ class TextReader(ABC):
         """Ids of the messages that `read` gave and may give again, different: what is kept of the others grows with
         the file."""
 
+    @property
+    def lost(self) -> int:
+        """Records, so far, that cannot be read, or not in full."""
+        return 0
+
 
 class Rewritten(Exception):
     """The source is not what was read with more behind it: it must be read anew."""

@@ -51,11 +51,17 @@ class BranchFollower:
                 builder.take(*shown(index))
         return builder.messages, first
 
+    @property
+    def lost(self) -> int:
+        """Records that cannot be read."""
+        return sum(map(len, self._store.damaged))
+
     def keep(self) -> None:
         """Forget what `added` gave, as far as nothing can come to it."""
         messages = self._builder.messages
         kept = {id(message) for message in _asking(messages)}
-        self._builder.drop({index for index, message in enumerate(messages) if id(message) not in kept})
+        done = {index for index, message in enumerate(messages) if id(message) not in kept}
+        self._builder.drop(done, handed_over=True)
         self._store.keep_last()
 
 
@@ -100,3 +106,8 @@ class BranchReader(TextReader):
     def unsettled(self) -> Collection[str]:
         """See `TextReader.unsettled`. A result changes no text of its call."""
         return ()
+
+    @property
+    def lost(self) -> int:
+        """See `TextReader.lost`."""
+        return self._follower.lost if self._follower is not None else 0

@@ -6,7 +6,7 @@ part upwards.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from msgspec.structs import replace
@@ -315,9 +315,10 @@ class TreeTranscript(Transcript):
         """See `Transcript.every_branch`. Raises `OSError`."""
         return self._said(frozenset())
 
-    def _said(self, left_out: Container[int]) -> list[Message]:
+    def _said(self, left_out: Collection[int]) -> list[Message]:
         tree = self.file.tree
         builder = self._new_builder()
+        builder.text = self._builder.text if left_out else 0  # what is shown counts, too
         with self.file.reading() as shown:
             for index, node in enumerate(tree.nodes):
                 # Of a line that stands in the file twice the last one counts.

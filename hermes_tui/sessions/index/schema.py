@@ -56,7 +56,7 @@ __all__ = [
     "write_seal",
 ]
 
-FORMAT = 10
+FORMAT = 11
 """Another number: made anew."""
 STORES = "HERMES_TUI_STORES"
 """Variable that tells an indexer of another home than its own: an `Environment` as JSON."""
@@ -89,7 +89,8 @@ _TABLES = """
 CREATE TABLE meta(key TEXT PRIMARY KEY, value) WITHOUT ROWID;
 CREATE TABLE source(
     id INTEGER PRIMARY KEY, agent TEXT NOT NULL, path TEXT NOT NULL, native TEXT NOT NULL,
-    stamp TEXT NOT NULL, level INTEGER NOT NULL, again INTEGER NOT NULL, changed INTEGER NOT NULL,
+    stamp TEXT NOT NULL, level INTEGER NOT NULL, again INTEGER NOT NULL, lost TEXT NOT NULL,
+    changed INTEGER NOT NULL,
     UNIQUE(agent, path, native));
 CREATE TABLE session(
     id INTEGER PRIMARY KEY, source INTEGER NOT NULL, native TEXT NOT NULL, mark TEXT NOT NULL DEFAULT '',

@@ -42,10 +42,15 @@ class Report(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 class Standing:
     """How far a source is in the index."""
 
-    __slots__ = ("again", "level", "number", "stamp")
+    __slots__ = ("again", "level", "lost", "number", "stamp")
 
     def __init__(
-        self, number: int, stamp: tuple[int, ...] = (), level: Level = Level.NOTHING, again: int = 0
+        self,
+        number: int,
+        stamp: tuple[int, ...] = (),
+        level: Level = Level.NOTHING,
+        again: int = 0,
+        lost: str = "",
     ) -> None:
         self.number = number
         self.stamp = stamp
@@ -53,6 +58,8 @@ class Standing:
         self.level = level
         self.again = again
         """The second, since the epoch, up to which it is left alone."""
+        self.lost = lost
+        """What of it could not be read; empty: nothing."""
 
 
 class IndexedMessage:

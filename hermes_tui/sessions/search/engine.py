@@ -187,6 +187,7 @@ class Hunt:
         except IndexUnusable as error:
             self._coverage = SearchCoverage(sources=len(todo), trouble=str(error))
             return todo, ()
+        self._report_lost(covered, todo)
         self._suspects -= self._sure
         left: Sequence[SourceSessions] = todo
         if answered:
@@ -200,6 +201,15 @@ class Hunt:
         unread = len(left) + len(suspects)
         self._coverage = SearchCoverage(sources=len(todo), indexed=len(todo) - unread, trouble=index.problem)
         return left, suspects
+
+    def _report_lost(self, covered: Covered, todo: Sequence[SourceSessions]) -> None:
+        """What could not be read for the index, and of which the list says nothing."""
+        if covered.lost:
+            said = {(problem.agent, problem.path) for problem in self._problems}
+            for agent, path, session_id in covered.lost.keys() & {key_of(shelf.source) for shelf in todo}:
+                if (agent, path) not in said:
+                    reason = covered.lost[agent, path, session_id]
+                    self._report(Problem(agent=agent, path=path, reason=reason, session_id=session_id))
 
     def _ask(self, index: SearchIndex, covered: Covered, tree: Tree) -> Generator[SourceMatch, None, bool]:
         """Give what the index knows; whether it could be asked everything."""

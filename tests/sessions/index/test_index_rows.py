@@ -36,7 +36,7 @@ def _message(connection: apsw.Connection, row: int, unit: int = 3) -> None:
 
 def _filled(path: Path, **tables: Sequence[int]) -> apsw.Connection:
     connection = open_writer(path)
-    connection.execute("INSERT INTO source VALUES(1, 'a', 'p', 'n', '', 2, 0, 0)")
+    connection.execute("INSERT INTO source VALUES(1, 'a', 'p', 'n', '', 2, 0, '', 0)")
     connection.execute("INSERT INTO session(id, source, native) VALUES(1, 1, 's')")
     for table, rows in tables.items():
         for row in rows:
@@ -162,7 +162,7 @@ def test_files_are_meant_by_any_part_of_their_paths(
 def test_what_a_message_is_called_may_be_anything(tmp_path: Path) -> None:
     connection = open_writer(tmp_path / "i.db")
     strange = 'a"\\\n\x00\x1b é漢\U0001f600'
-    connection.execute("INSERT INTO source VALUES(1, 'a', ?, ?, '', 2, 0, 0)", (strange, strange))
+    connection.execute("INSERT INTO source VALUES(1, 'a', ?, ?, '', 2, 0, '', 0)", (strange, strange))
     connection.execute("INSERT INTO session(id, source, native) VALUES(1, 1, ?)", (strange,))
     columns = "id, session, key, at, role, visibility, prose, tool"
     connection.execute(f"INSERT INTO message({columns}) VALUES(7, 1, ?, NULL, 'user', 0, 1, 1)", (strange,))

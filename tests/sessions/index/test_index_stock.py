@@ -44,18 +44,21 @@ def _naive(path: Path, sources: list[Source]) -> tuple[IndexCoverage, list[Sourc
     levels: dict[tuple[str, str, str], Level] = {}
     numbers: dict[int, Level] = {}
     lacking: list[Source] = []
+    all_lost: dict[tuple[str, str, str], str] = {}
     for source in sources:
         row = rows.get(key_of(source))
         if row is None:
             lacking.append(source)
             continue
-        number, _, _, _, stamp, level, again, _ = row
+        number, _, _, _, stamp, level, again, lost, _ = row
         same = stamp == " ".join(map(str, source.stamp))
         if same and level:
             levels[key_of(source)] = numbers[number] = Level(level)
+            if lost:
+                all_lost[key_of(source)] = lost
         if not (same and level != Level.PROSE) and again < time.time():
             lacking.append(source)
-    return IndexCoverage(generation, levels, numbers), lacking
+    return IndexCoverage(generation, levels, numbers, all_lost), lacking
 
 
 @pytest.fixture
@@ -84,7 +87,7 @@ def test_step_by_step_is_as_at_once(
         if step == "write" and there:
             there[number % len(there)] = replace(one, stamp=(*one.stamp[:1], one.stamp[1] + 1))
         elif step == "mark":
-            writer.mark(one, level)
+            writer.mark(one, level, "lost" if number % 2 else "")
             writer.commit()
         elif step == "rest":
             writer.rest(one, int(time.time()) + 1000)

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from chances import TIMES, chance
+from claude_lines import ClaudeHome
 from corpus.make_corpus import make_corpus
 from hermes_tui.sessions.adapters import Adapters
 from hermes_tui.sessions.index.reading.reader import SearchIndex
@@ -332,3 +333,34 @@ def test_the_index_names_the_same_of_many(corpus: Path, corpus_said: dict[str, l
     """More than are compared in full."""
     manager = SessionManager(Environment(home=corpus), cache_dir=tmp_path / "cache")
     same_messages(manager, corpus_said, LARGE_SAMPLES)
+
+
+def test_a_session_that_was_cut_is_named_with_the_index_as_without(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A search by the index said nothing of it, nor did the list."""
+    monkeypatch.setattr("session_adapters.transcript.TEXT_LIMIT", 1 << 20)
+    made = ClaudeHome(tmp_path / "home")
+    long = made.session("alpha beta", turns=20)
+    made.session("alpha gamma")
+    lines = long.read_bytes().splitlines(keepends=True)
+    long.write_bytes(b"".join(line.replace(b"beta", b"beta " * 20_000) for line in lines))
+    manager = SessionManager(Environment(home=made.home), cache_dir=tmp_path / "cache")
+
+    def named(use_index: bool) -> set[str]:
+        found = manager.discover("alpha", use_index=use_index, windows=False)
+        assert found.total == 2 and bool(found.coverage.indexed) == use_index
+        return {problem.path for problem in found.problems}
+
+    build(manager.environment, manager.index.path)
+    assert named(use_index=True) == named(use_index=False) == {str(long)}
+    long.write_bytes(b"".join(lines))
+    manager.catalogue.refresh()
+    build(manager.environment, manager.index.path)
+    assert named(use_index=True) == named(use_index=False) == set()
+    for _ in range(20):
+        made.say(long, "assistant", "beta " * 20_000)
+    manager.catalogue.refresh()
+    build(manager.environment, manager.index.path)
+    assert named(use_index=True) == named(use_index=False) == {str(long)}
+    manager.index.close()

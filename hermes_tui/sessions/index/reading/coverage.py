@@ -19,13 +19,13 @@ from session_adapters.base import Source
 __all__ = ["IndexCoverage", "Stock", "generation_of"]
 
 _LEVELS = tuple(Level)
-_NOT_THERE = (0, (), Level.NOTHING, 0)
+_NOT_THERE = (0, (), Level.NOTHING, 0, "")
 _STATE = "SELECT (SELECT value FROM meta WHERE key='commits'), (SELECT value FROM meta WHERE key='struck')"
-_SOURCES = "SELECT agent, path, native, id, stamp, level, again FROM source WHERE changed > ?"
+_SOURCES = "SELECT agent, path, native, id, stamp, level, again, lost FROM source WHERE changed > ?"
 
 
-Known = dict[Key, tuple[int, tuple[int, ...], Level, int]]
-"""Number of the source, its stamp, its level, and the second up to which it is left alone."""
+Known = dict[Key, tuple[int, tuple[int, ...], Level, int, str]]
+"""Number of the source, its stamp, its level, the second up to which it is left alone, and what of it is lost."""
 
 
 class IndexCoverage(NamedTuple):
@@ -35,6 +35,8 @@ class IndexCoverage(NamedTuple):
     levels: Mapping[Key, Level]
     """(agent, path, native id) → level; only those of which there is anything."""
     numbers: Mapping[int, Level]
+    lost: Mapping[Key, str] = {}
+    """What of a source could not be read when it was indexed."""
 
     def level(self, source: Source) -> Level:
         """How much of `source` there is."""
@@ -76,7 +78,7 @@ class Stock:
         found = self._known.get(key_of(source))
         if found is None:
             return has_text_key(source)
-        _, stamp, level, again = found
+        _, stamp, level, again, _ = found
         return (stamp != source.stamp or level == Level.PROSE) and now >= again
 
     # Keeping up --------------------------------------------------------------------------------------------
@@ -102,8 +104,10 @@ class Stock:
         elif commits == self._commits:
             return set()
         written = {
-            (agent, path, native): (number, tuple(map(int, stamp.split())), _LEVELS[level], again)
-            for agent, path, native, number, stamp, level, again in connection.execute(_SOURCES, (self._commits,))
+            (agent, path, native): (number, tuple(map(int, stamp.split())), _LEVELS[level], again, lost)
+            for agent, path, native, number, stamp, level, again, lost in connection.execute(
+                _SOURCES, (self._commits,)
+            )
         }
         self._known.update(written)
         self._commits = commits
@@ -111,20 +115,24 @@ class Stock:
 
     def _renew(self, changed: Iterable[Key]) -> None:
         levels, numbers = dict(self._coverage.levels), dict(self._coverage.numbers)
+        all_lost = dict(self._coverage.lost)
         for key in changed:
             source, found = self._sources.get(key), self._known.get(key)
-            number, stamp, level, _ = found if found is not None else _NOT_THERE
+            number, stamp, level, _, lost = found if found is not None else _NOT_THERE
             if source is None or stamp != source.stamp:
                 level = Level.NOTHING
             if level is not Level.NOTHING:
                 levels[key] = numbers[number] = level
             elif levels.pop(key, None) is not None:
                 del numbers[number]
+            all_lost.pop(key, None)
+            if lost and level is not Level.NOTHING:
+                all_lost[key] = lost
             if source is None or level is Level.ALL:
                 self._open.pop(key, None)
             else:
                 self._open[key] = source
-        self._coverage = IndexCoverage(self._coverage.generation, levels, numbers)
+        self._coverage = IndexCoverage(self._coverage.generation, levels, numbers, all_lost)
 
 
 def _differences(before: tuple[Source, ...], now: tuple[Source, ...]) -> tuple[Sequence[Source], Sequence[Source]]:

@@ -20,6 +20,7 @@ from hermes_tui.sessions.index.writing.writer import IndexWriter
 from session_adapters.base import Adapter, Source
 from session_adapters.model import Problem
 from session_adapters.presence import may_have_sessions
+from session_adapters.reading.bounds import unread
 from session_adapters.reading.searchable import SessionTexts, Text, TextReader
 from session_adapters.text import scrub
 
@@ -205,18 +206,21 @@ class Indexer:
 
     def _take(self, adapter: Adapter, source: Source, level: Level) -> None:
         problems: list[Problem] = []
+        before = ""
         prose_only = level == Level.PROSE
         sink = Sink(self._writer, source, prose_only=prose_only)
-        if prose_only or not self._renew(adapter, source, sink):
+        if not prose_only and self._renew(adapter, source, sink, problems):
+            before = self._writer.sources()[key_of(source)].lost  # of sessions that were not read again
+        else:
             sink.take(_guarded(lambda: adapter.texts(source, problems.append)))
-        if problems and not sink.taken:
-            raise _AdapterFailed  # not readable now is not the same as empty
-        sink.finish(level, source)
+            if problems and not sink.taken:
+                raise _AdapterFailed  # not readable now is not the same as empty
+        sink.finish(level, source, _lost(problems) or before)
 
-    def _renew(self, adapter: Adapter, source: Source, sink: Sink) -> bool:
+    def _renew(self, adapter: Adapter, source: Source, sink: Sink, problems: list[Problem]) -> bool:
         """Take in what is new in a source of many sessions, if it can be read so."""
         marks = self._writer.marks(sink.number)
-        found = next(_guarded(lambda: (adapter.new_texts(source, lambda problem: None, marks),)))
+        found = next(_guarded(lambda: (adapter.new_texts(source, problems.append, marks),)))
         if found is None:
             return False
         sink.renew(_each_guarded(found))
@@ -242,7 +246,7 @@ class Indexer:
             sink.take(text for _, text in _guarded(reader.read))
             warm = _Warm(reader, sink, process_time() - began)
         warm.sink.keep(warm.reader.unsettled)
-        warm.sink.finish(Level.ALL, source)
+        warm.sink.finish(Level.ALL, source, unread(warm.reader.lost) if warm.reader.lost else "")
         self._warm[key] = warm
         if len(self._warm) > WARM_SOURCES:
             self._warm.popitem(last=False)
@@ -269,6 +273,12 @@ class Indexer:
         except (_AdapterFailed, AdapterBroken):
             self._failed[key] = source.stamp
             self._writer.mark(source, Level.NOTHING)
+
+
+def _lost(problems: Sequence[Problem]) -> str:
+    """What the problems of a source come to."""
+    more = f", and {len(problems) - 1:,} more" if len(problems) > 1 else ""
+    return f"{problems[0].reason}{more}" if problems else ""
 
 
 def _newest_first(sources: Iterable[Source]) -> list[Source]:

@@ -94,9 +94,9 @@ class Sink:
         """Of the messages that were met, know those with these ids; the others do not come again."""
         self._rows = {key: row for key, row in self._rows.items() if key.partition("\0")[0] in ids}
 
-    def finish(self, level: Level, source: Source) -> None:
-        """Say that the source is in the index as it now is."""
-        self._writer.mark(source, level)
+    def finish(self, level: Level, source: Source, lost: str = "") -> None:
+        """Say that the source is in the index as it now is, but for what is `lost`."""
+        self._writer.mark(source, level, lost)
 
     def _enter(self, native: str, keys: Collection[str] | None = None) -> None:
         """Begin with a session, of which those messages are met where `keys` are given."""

@@ -26,9 +26,9 @@ _MERGED = 256
 _NOTHING = 2
 """Fewer changes than this are none; see FTS5 on `merge`."""
 _SOURCE = (
-    "INSERT INTO source SELECT ?, ?, ?, ?, ?, ?, ?, value + 1 FROM meta WHERE key='commits' "
+    "INSERT INTO source SELECT ?, ?, ?, ?, ?, ?, ?, ?, value + 1 FROM meta WHERE key='commits' "
     "ON CONFLICT(id) DO UPDATE SET stamp=excluded.stamp, level=excluded.level, again=excluded.again, "
-    "changed=excluded.changed"
+    "lost=excluded.lost, changed=excluded.changed"
 )
 _STRUCK = "UPDATE meta SET value=(SELECT value + 1 FROM meta WHERE key='commits') WHERE key='struck'"
 _SESSION = "INSERT INTO session(id, source, native) VALUES(?,?,?)"
@@ -136,7 +136,7 @@ class IndexWriter:
             self._connection.execute("BEGIN IMMEDIATE")
             self._begun = True
         standing = [
-            (one.number, *key, " ".join(map(str, one.stamp)), int(one.level), one.again)
+            (one.number, *key, " ".join(map(str, one.stamp)), int(one.level), one.again, one.lost)
             for key, one in self._standing.items()
         ]
         self._connection.executemany(_SOURCE, standing)
@@ -168,10 +168,10 @@ class IndexWriter:
 
     def _known(self) -> dict[Key, Standing]:
         if self._sources is None:
-            rows = self._connection.execute("SELECT agent, path, native, id, stamp, level, again FROM source")
+            rows = self._connection.execute("SELECT agent, path, native, id, stamp, level, again, lost FROM source")
             self._sources = {
-                (agent, path, native): Standing(number, tuple(map(int, stamp.split())), Level(level), again)
-                for agent, path, native, number, stamp, level, again in rows
+                (agent, path, native): Standing(number, tuple(map(int, stamp.split())), Level(level), again, lost)
+                for agent, path, native, number, stamp, level, again, lost in rows
             }
         return self._sources
 
@@ -183,10 +183,11 @@ class IndexWriter:
         known[key] = self._standing[key] = Standing(self._new("source"))
         return known[key].number, True
 
-    def mark(self, source: Source, level: Level) -> None:
-        """Say that a source is in the index as its stamp says, or what was tried with it."""
+    def mark(self, source: Source, level: Level, lost: str = "") -> None:
+        """Say that a source is in the index as its stamp says, or what was tried with it; and what of it could not be
+        read."""
         one = self._change(source)
-        one.stamp, one.level = source.stamp, level
+        one.stamp, one.level, one.lost = source.stamp, level, lost
 
     def rest(self, source: Source, until: int) -> None:
         """Say up to which second, since the epoch, a source is to be left alone."""

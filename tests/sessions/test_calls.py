@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from hermes_tui.sessions.calls import duration, edits, exit_code, facts, output_text, target
+from hermes_tui.sessions.calls import arguments, duration, edits, exit_code, facts, label, output_text, target
 from session_adapters.model import ToolCall
 
 
@@ -18,14 +18,53 @@ def _call(given: Any = None, output: Any = None, **more: Any) -> ToolCall:
     ("given", "expected"),
     [
         ({"command": "pytest -x\n  tests", "description": "Run"}, "pytest -x tests"),
-        ({"command": ["bash", "-lc", "ls"]}, "bash -lc ls"),
+        ({"command": ["bash", "-lc", "ls | wc"]}, "ls | wc"),
+        ({"command": ["git", "commit", "-m", "two words"]}, "git commit -m 'two words'"),
         ({"file_path": "src/a.py", "offset": 1, "limit": 120}, "src/a.py  1–120"),
         ({"file_path": "src/a.py", "offset": 7}, "src/a.py  7–"),
         ({"pattern": "now\\(", "path": "src"}, "now\\(  in src"),
         ({"query": "clock", "n": 3}, "clock"),
         ({"url": "https://example.org", "prompt": "what"}, "https://example.org"),
         ({"subagent_type": "x", "prompt": "Do it", "description": "Search for TODO"}, "Search for TODO"),
-        ({"a": 1, "b": [2]}, '{"a": 1, "b": [2]}'),
+        ({"a": 1, "b": [2]}, "a: 1, b: [2]"),
+        ({"relativeWorkspacePath": "NOTES.md"}, "NOTES.md"),
+        ({"plan": "# Move the clock\n\n1. Add it"}, "Move the clock"),
+        ({"subject": "Fix it", "description": "The coupon is counted twice"}, "Fix it"),
+        (
+            {"todos": [{"content": "A", "status": "completed"}, {"content": "B", "status": "pending"}]},
+            "1 of 2 done · next: B",
+        ),
+        (
+            {"todos": [{"content": "A", "status": "cancelled"}, {"content": "B", "status": "completed"}]},
+            "1 of 1 done",
+        ),
+        ({"explanation": "why", "plan": [{"step": "A", "status": "in_progress"}]}, "0 of 1 done · now: A"),
+        ({"todos": "- [x] A\n- [ ] B"}, "1 of 2 done · next: B"),
+        (
+            {"i": "x", "context": "y", "tasks": [{"description": "Count", "assignment": "Count it"}, {"task": "Z"}]},
+            "2 tasks · Count",
+        ),
+        (
+            {"questions": [{"question": "Which?", "options": [{"label": "A"}]}, {"question": "When?"}]},
+            "2 questions · Which?",
+        ),
+        ({"questions": [{"question": "Which?"}, "none"]}, 'questions: [{"question": "Which?"}, "none"]'),
+        (
+            "*** Begin Patch\n*** Add File: a.py\n+x\n*** Update File: b.py\n@@\n+y\n"
+            "*** Delete File: c.py\n*** End Patch",
+            "a.py, b.py, 1 more",
+        ),
+        (
+            {
+                "command": [
+                    "bash",
+                    "-lc",
+                    "apply_patch <<'EOF'\n*** Begin Patch\n*** Add File: a.py\n+x\n*** End Patch\nEOF",
+                ]
+            },
+            "a.py",
+        ),
+        ({"command": "grep '*** Begin Patch' a"}, "grep '*** Begin Patch' a"),
         ({}, ""),
         (None, ""),
         ("just text", "just text"),
@@ -80,6 +119,68 @@ def test_edits_of_every_form() -> None:
     assert edits(_call({"command": "ls"})) is None
     assert edits(_call({"content": "a message, not a file"})) is None
     assert edits(_call({"edits": ["not an edit"]})) is None
+
+
+def test_a_patch_is_told_by_file_without_its_own_marks() -> None:
+    text = (
+        "*** Begin Patch\n*** Update File: a.py\n*** Move to: b.py\n@@ def one():\n kept\n-old\n+new\n@@\n+++i;\n"
+        "*** Delete File: c.py\n*** End Patch"
+    )
+    change = edits(_call(text))
+    assert change is not None and [(one.path, one.moved, one.kind) for one in change.files] == [
+        ("a.py", "b.py", "change"),
+        ("c.py", "", "delete"),
+    ]
+    assert change.lines == [
+        ("@", "a.py → b.py"),
+        ("@", "⋯ def one():"),
+        (" ", "kept"),
+        ("-", "old"),
+        ("+", "new"),
+        ("@", "⋯"),
+        ("+", "++i;"),
+        ("@", "c.py (deleted)"),
+    ]
+
+
+def test_a_unified_diff_is_told_by_file() -> None:
+    text = (
+        "diff --git a/a.py b/a.py\nindex 1..2 100644\n--- a/a.py\n+++ b/a.py\n@@ -3,2 +3,2 @@ def one():\n kept\n"
+        "--- old\n+new\n\\ No newline at end of file\n--- /dev/null\n+++ b/b.py\n@@ -0,0 +1 @@\n+made\n"
+    )
+    change = edits(_call({"patch": text}))
+    assert change is not None and [(one.path, one.kind) for one in change.files] == [
+        ("a.py", "change"),
+        ("b.py", "add"),
+    ]
+    assert [(hunk.start, hunk.near) for hunk in change.files[0].hunks] == [(3, "def one():")]
+    assert change.files[0].hunks[0].rows == [(" ", "kept"), ("-", "-- old"), ("+", "new")]
+
+
+def test_lists_are_shown_line_by_line() -> None:
+    steps = [
+        {"content": "A", "status": "completed"},
+        {"content": "B", "status": "in_progress"},
+        {"content": "C", "status": "pending"},
+    ]
+    assert list(arguments(_call({"todos": steps}))) == [("todos", "✓ done     A\n● now      B\n○ open     C")]
+    asked = [{"question": "Which?", "options": [{"label": "Euro", "description": "most use it"}, {"label": "Yen"}]}]
+    said = 'User has answered your questions: "Which?"="Yen". You can now continue.'
+    assert list(arguments(_call({"questions": asked}, said))) == [
+        ("questions", "Which?\n  ○ Euro  most use it\n  ● Yen\n  → Yen")
+    ]
+    assert target(_call({"questions": asked}, said)) == "Which? → Yen"
+    asked[0]["id"] = "currency"
+    assert target(_call({"questions": asked}, '{"answers": {"currency": {"answers": ["Euro"]}}}')) == "Which? → Euro"
+    tasks = [{"description": "Count", "assignment": "Count it"}, {"task": "Sort"}]
+    assert list(arguments(_call({"tasks": tasks}))) == [("tasks", "1. Count\nCount it\n2. Sort")]
+    assert list(arguments(_call({"todos": [{"content": "A"}]}))) == [("todos", '[\n  {\n    "content": "A"\n  }\n]')]
+
+
+def test_a_tool_of_a_server_is_named_with_it() -> None:
+    assert label(ToolCall(tool_call_id="1", tool_name="mcp__git-hub__create_issue")) == "git-hub · create_issue"
+    assert label(ToolCall(tool_call_id="1", tool_name="mcp__")) == "mcp__"
+    assert label(ToolCall(tool_call_id="1", tool_name="")) == "tool"
 
 
 def test_output_is_text_where_it_is() -> None:

@@ -189,6 +189,37 @@ async def test_tool_calls_open_and_close_under_the_cursor() -> None:
         assert not any("output" in row for row in rows_of(app.pane))
 
 
+async def test_common_tools_are_drawn_and_not_dumped() -> None:
+    steps = [{"content": "Fix the clock", "status": "completed"}, {"content": "Write docs", "status": "in_progress"}]
+    patch = "*** Begin Patch\n*** Update File: clock.py\n@@ def now():\n-    return 1\n+    return 2\n*** End Patch"
+    calls = (
+        ToolCall(tool_call_id="1", tool_name="TodoWrite", input={"todos": steps}, output="ok"),
+        ToolCall(
+            tool_call_id="2", tool_name="ExitPlanMode", input={"plan": "# Move it\n\n- first *this*"}, output="ok"
+        ),
+        ToolCall(tool_call_id="3", tool_name="apply_patch", input=patch, output="ok"),
+        ToolCall(
+            tool_call_id="4", tool_name="mcp__github__create_issue", input={"title": "Clock", "n": 3}, output="ok"
+        ),
+    )
+    app = PaneApp(GrowingTranscript([said("user", "go"), said("assistant", "I plan.", tool_calls=calls)]))
+    async with app.run_test(size=(80, 40)) as pilot:
+        folded = [row.split("  ")[:2] for row in rows_of(app.pane) if row.startswith("▸")]
+        assert folded == [
+            ["▸ TodoWrite", "1 of 2 done · now: Write docs"],
+            ["▸ ExitPlanMode", "Move it"],
+            ["▸ apply_patch", "clock.py"],
+            ["▸ github · create_issue", "title: Clock, n: 3"],
+        ]
+        await pilot.press("z")
+        opened = [row.strip() for row in rows_of(app.pane)]
+        assert "● now      Write docs" in opened and "✓ done     Fix the clock" in opened
+        assert "• first this" in opened
+        at = opened.index("⋯ def now():")
+        assert opened[at - 1 : at + 3] == ["clock.py", "⋯ def now():", "-     return 1", "+     return 2"]
+        assert not any("***" in row or '"status"' in row for row in opened)
+
+
 async def test_mouse() -> None:
     app = PaneApp(GrowingTranscript([*talk(60), _with_tool(), said("user", "thanks")]))
     async with app.run_test(size=(80, 24)) as pilot:

@@ -98,9 +98,31 @@ def _everywhere(text: str) -> list[Message]:
     odd = ToolCall(
         tool_call_id="3", tool_name="", input=[text], output={"exit_code": 1, "output": text}, subagent_id=text[:99]
     )
+    drawn = ToolCall(
+        tool_call_id="4",
+        tool_name=f"mcp__{text[:50]}__{text[:50]}",
+        input={
+            "plan": text,
+            "todos": [{"content": text, "status": text}],
+            "questions": [{"question": text, "options": [{"label": text, "description": text}]}],
+            "tasks": [{"task": text}],
+        },
+    )
+    patch = ToolCall(
+        tool_call_id="5",
+        tool_name="apply_patch",
+        input=f"*** Begin Patch\n*** Update File: {text}\n*** Move to: {text}\n@@ {text}\n+{text}\n*** End Patch",
+    )
     return [
         said("user", text, model=text[:500]),
-        said("assistant", text, thinking=text, tool_calls=(call, edit, odd), model=text[:500], usage_key="k"),
+        said(
+            "assistant",
+            text,
+            thinking=text,
+            tool_calls=(call, edit, odd, drawn, patch),
+            model=text[:500],
+            usage_key="k",
+        ),
         said("user", text, kind="notice"),
         said("assistant", text, kind="compaction"),
         said("assistant", text, kind="error", visibility="rewound"),

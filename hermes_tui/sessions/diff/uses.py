@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Literal
 
-from hermes_tui.sessions.calls import edits, target
+from hermes_tui.sessions.calls import edits, path_of, target
 from hermes_tui.sessions.diff.align import common
 from hermes_tui.sessions.diff.model import FileUse, ToolUse
 from session_adapters.model import Session, ToolCall
 
 __all__ = ["compared_calls", "compared_files"]
-
-_PATHS = ("file_path", "filePath", "path", "notebook_path", "target_file", "absolute_path")
-_PATCHED = re.compile(r"^(?:\*\*\* (?:Add|Update|Delete) File: |\+\+\+ (?:b/)?)(\S.*?)\s*$", re.MULTILINE)
-_ACTED = ("patch", "diff", "patchText", "input")
 
 
 def compared_calls(a: Session, b: Session) -> Iterator[ToolUse]:
@@ -57,16 +52,11 @@ def _files(session: Session) -> dict[str, Literal["edited", "read"]]:
 
 def _named(call: ToolCall) -> Iterator[str]:
     """Paths in the arguments; in a patch those of its files."""
-    given = call.input
-    if isinstance(given, Mapping):
-        for key in _PATHS:
-            value = given.get(key)
-            if isinstance(value, str) and 0 < len(value) < 4096 and "\n" not in value:
-                yield value
-                return
-        given = next((given[key] for key in _ACTED if isinstance(given.get(key), str)), None)
-    if isinstance(given, str) and edits(call) is not None:
-        yield from dict.fromkeys(_PATCHED.findall(given))
+    change = edits(call)
+    if change is not None and change.is_patch:
+        yield from dict.fromkeys(file.path for file in change.files if file.path)
+    elif 0 < len(path := path_of(call.input)) < 4096 and "\n" not in path:
+        yield path
 
 
 def _relative(path: str, directory: str | None) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from hermes_tui.display import compact, size
-from hermes_tui.sessions.calls import arguments, edits, facts, output_text, target
+from hermes_tui.sessions.calls import arguments, edits, facts, label, output_text, target
 from hermes_tui.sessions.export.elements import Html, element, join
 from hermes_tui.sessions.export.facts import cost_text, notes_of, tokens_text
 from hermes_tui.sessions.export.plain import line
@@ -97,7 +97,7 @@ def _tool(call: ToolCall) -> Html:
     """A call, or a result without one: what it was about in one line, arguments and output inside."""
     heading = element(
         "summary",
-        element("span", compact(call.tool_name, 60) or "tool", class_="name"),
+        element("span", label(call), class_="name"),
         " ",
         element("span", compact(target(call), 200), class_="target"),
         " ",
@@ -106,7 +106,7 @@ def _tool(call: ToolCall) -> Html:
     inside: list[Html] = []
     change = edits(call)
     for key, value in arguments(call):
-        if change is None or not change.tells(value):
+        if change is None or key not in change.tells:
             inside += [element("div", key or "input", class_="key"), element("pre", value)]
     if change is not None:
         rows = (_changed(mark, text) for mark, text in change.lines)
@@ -119,8 +119,8 @@ def _tool(call: ToolCall) -> Html:
 
 
 def _changed(mark: str, text: str) -> Html:
-    row = f"{mark} {text}\n"
-    return join(row) if mark == " " else element("span", row, class_="add" if mark == "+" else "del")
+    row = f"{text}\n" if mark == "@" else f"{mark} {text}\n"
+    return join(row) if mark == " " else element("span", row, class_={"+": "add", "-": "del", "@": "file"}[mark])
 
 
 def _folded(heading: Html, *inside: Html, class_: str | None = None) -> Html:

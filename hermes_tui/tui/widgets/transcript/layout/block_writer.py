@@ -106,7 +106,12 @@ class BlockWriter:
 
     def diff(self, block: str, lines: list[tuple[str, str]]) -> None:
         """Lines with the marks of a change."""
-        styles = {"+": self.palette.added, "-": self.palette.removed, " ": self.palette.output}
+        styles = {
+            "+": self.palette.added,
+            "-": self.palette.removed,
+            " ": self.palette.output,
+            "@": self.palette.target,
+        }
         room = self.width - BODY - 2
         everything = self.level(block) == ALL
         shown = lines if everything else lines[:CUT_LINES]
@@ -116,7 +121,8 @@ class BlockWriter:
             starts.append(len(rows))
             part = whole(line) if everything else excerpt(line, 1)
             for number, row in enumerate(fold(part.lines or [""], room)):
-                rows.append([Segment(f"{mark if number == 0 else ' '} {row}", styles[mark])])
+                sign = "" if mark == "@" else f"{mark} " if number == 0 else "  "
+                rows.append([Segment(sign + row, styles[mark])])
         self.pieces.append(Piece(block, f"{block}.diff", rows, indent=BODY, lines=starts[: CUT_LINES + 1]))
         if len(shown) < len(lines):
             self._more(block, f"{block}.diff{MORE}", len(lines) - len(shown), 0, BODY)

@@ -14,7 +14,7 @@ from rich.style import Style
 
 from hermes_tui.clock import Clock
 from hermes_tui.display import count, priced, safe, size
-from hermes_tui.sessions.calls import arguments, edits, facts, output_text, target
+from hermes_tui.sessions.calls import PROSE, arguments, edits, facts, label, output_text, target
 from hermes_tui.tui.widgets.cells import fit, width_of
 from hermes_tui.tui.widgets.transcript.layout.block_writer import BODY, SHUT, BlockWriter
 from hermes_tui.tui.widgets.transcript.layout.context import MessageContext
@@ -217,13 +217,14 @@ class _Work:
         style = self.palette.prompt if message.role == "user" else self.palette.prose
         if message.kind == "error":
             style = self.palette.error + Style(bold=False)
-        elif not self.layout.raw:
-            rows = self.layout.markdown.render(message.content, min(self.width - 2, _MEASURE))
-            if rows:
-                under = [list(Segment.apply_style(row, style)) for row in rows]
-                self.out.pieces.append(Piece("prose", "prose", under, indent=2))
-                return
+        elif rows := self._markdown(message.content, 2):
+            under = [list(Segment.apply_style(row, style)) for row in rows]
+            self.out.pieces.append(Piece("prose", "prose", under, indent=2))
+            return
         self.out.text("prose", "prose", message.content, style, indent=2, words=True)
+
+    def _markdown(self, text: str, indent: int) -> list[list[Segment]] | None:
+        return None if self.layout.raw else self.layout.markdown.render(text, min(self.width - indent, _MEASURE))
 
     def _attachments(self) -> None:
         for index, one in enumerate(self.message.attachments):
@@ -235,10 +236,9 @@ class _Work:
 
     def _tool(self, block: str, call: ToolCall) -> None:
         palette = self.palette
-        name = fit(compact(call.tool_name, 60) or "tool", 24)
         self.out.folded(
             block,
-            name.ljust(5),
+            fit(label(call), 32).ljust(5),
             palette.error if call.is_error else palette.tool,
             target(call),
             palette.target,
@@ -277,4 +277,7 @@ class _Work:
             return
         if key:
             self.out.line(block, f"{block}.key{index}", self._fact(key, ""))
+        if key in PROSE and (rows := self._markdown(value, BODY + 2)):
+            self.out.pieces.append(Piece(block, f"{block}.arg{index}", rows, indent=BODY + 2))
+            return
         self.out.text(block, f"{block}.arg{index}", value, self.palette.output, indent=BODY + (2 if key else 0))

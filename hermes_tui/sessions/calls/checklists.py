@@ -1,0 +1,142 @@
+"""Lists in the arguments of a tool call: steps of a plan, questions, tasks.
+
+They are told by their shape: a step has a text and a status, a question its options, a task what is to be done.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import msgspec
+
+from hermes_tui.display import counted
+
+__all__ = ["Question", "Step", "progress", "questions_in", "several", "steps_in", "tasks_in"]
+
+_TEXTS = ("content", "step", "description", "subject", "title", "text", "task")
+_STATES = {
+    **dict.fromkeys(("completed", "complete", "done"), "done"),
+    **dict.fromkeys(("in_progress", "inprogress", "active", "doing"), "now"),
+    **dict.fromkeys(("cancelled", "canceled", "abandoned", "skipped"), "dropped"),
+}
+_SIGNS = {"done": "✓ done   ", "now": "● now    ", "open": "○ open   ", "dropped": "✗ dropped"}
+_WRITTEN = re.compile(r"^[ \t]*[-*] \[([ xX~/-])\] (.*)$", re.MULTILINE)
+_MARKS = {"x": "done", "X": "done", "~": "now", "/": "now", "-": "dropped"}
+
+
+class Step(NamedTuple):
+    """A step of a plan."""
+
+    state: str
+    """`done`, `now`, `open` or `dropped`."""
+    text: str
+
+    def __str__(self) -> str:
+        return f"{_SIGNS[self.state]}  {self.text}"
+
+
+class Question(NamedTuple):
+    """A question to the user."""
+
+    text: str
+    options: Sequence[tuple[str, str]]
+    """What was offered: its label, and what is said of it."""
+    answer: str
+    """What the user said; empty where nothing tells."""
+
+    def __str__(self) -> str:
+        chosen = {part.strip() for part in self.answer.split(",")} | {self.answer}
+        rows = [
+            f"  {'●' if name in chosen else '○'} {name}{f'  {said}' if said else ''}" for name, said in self.options
+        ]
+        return "\n".join((self.text, *rows, *([f"  → {self.answer}"] if self.answer else ())))
+
+
+def steps_in(value: Any) -> Sequence[Step]:
+    """The steps of a list, where every entry is one; those of a list in Markdown (`- [x] …`)."""
+    if isinstance(value, str):
+        return [Step(_MARKS.get(mark, "open"), text) for mark, text in _WRITTEN.findall(value[:100_000])]
+    found = [_step(one) for one in value] if isinstance(value, list) else []
+    return [one for one in found if one is not None] if all(found) else ()
+
+
+def _step(value: Any) -> Step | None:
+    if not isinstance(value, Mapping) or not isinstance(value.get("status"), str):
+        return None
+    text = _first(value, _TEXTS)
+    state = value["status"].lower().removeprefix("todo_status_").replace("-", "_")
+    return Step(_STATES.get(state, "open"), text) if text else None
+
+
+def progress(steps: Sequence[Step]) -> str:
+    """`2 of 5 done · now: Write docs`."""
+    wanted = [step for step in steps if step.state != "dropped"]
+    done = sum(step.state == "done" for step in wanted)
+    doing = next((step for step in wanted if step.state == "now"), None)
+    following = doing or next((step for step in wanted if step.state == "open"), None)
+    after = f" · {'now' if doing else 'next'}: {following.text}" if following else ""
+    return f"{done} of {len(wanted)} done{after}"
+
+
+def questions_in(value: Any, output: str) -> Sequence[Question]:
+    """The questions of a list, each with the answer that the result tells; none where an entry is no question."""
+    found = [_question(one, output) for one in value] if isinstance(value, list) else []
+    return [one for one in found if one is not None] if all(found) else ()
+
+
+def _question(value: Any, output: str) -> Question | None:
+    if not isinstance(value, Mapping) or not isinstance(value.get("question"), str):
+        return None
+    offered = value.get("options")
+    options = [
+        (_first(one, ("label", "title", "value")), _first(one, ("description",)))
+        if isinstance(one, Mapping)
+        else (str(one), "")
+        for one in (offered if isinstance(offered, list) else ())
+    ]
+    return Question(value["question"], options, _answer(value["question"], str(value.get("id", "")), output))
+
+
+def _answer(question: str, name: str, output: str) -> str:
+    """Claude Code writes `"question"="answer"`, Codex an object with the answers by the question's name."""
+    _, found, rest = output.partition(f'"{question}"="')
+    if found:
+        return rest.partition('"')[0]
+    try:
+        given = msgspec.json.decode(output, type=_Answers).answers.get(name) if output.startswith("{") else None
+    except (msgspec.DecodeError, ValueError, RecursionError):
+        return ""
+    return ", ".join(given.answers) if given is not None else ""
+
+
+class _Given(msgspec.Struct):
+    answers: list[str] = []
+
+
+class _Answers(msgspec.Struct):
+    answers: dict[str, _Given] = {}
+
+
+def tasks_in(value: Any) -> Sequence[str]:
+    """What each helper of a list is to do: a short name and the task itself, as far as they are told."""
+    found = [_task(one) for one in value] if isinstance(value, list) else []
+    return found if all(found) else ()
+
+
+def _task(value: Any) -> str:
+    if not isinstance(value, Mapping):
+        return ""
+    name, task = _first(value, ("description", "title")), _first(value, ("assignment", "task", "prompt"))
+    return "\n".join(part for part in dict.fromkeys((name, task)) if part)
+
+
+def several(texts: Sequence[str], noun: str) -> str:
+    """The first, and how many there are where that is more than one."""
+    first = texts[0].partition("\n")[0]
+    return first if len(texts) == 1 else f"{counted(len(texts), noun)} · {first}"
+
+
+def _first(value: Mapping[str, Any], keys: Sequence[str]) -> str:
+    return next((value[key] for key in keys if isinstance(value.get(key), str) and value[key].strip()), "")

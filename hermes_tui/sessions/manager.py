@@ -324,7 +324,7 @@ class SessionManager:
 
     def scroll(self, agent: str, session_id: str, message_id: str, *, window: int = 10) -> MessageWindow:
         """The messages around one of a session (spec 003). Raises as `get` does, and `ValidationError`."""
-        return self.searches.scroll(self.get(agent, session_id), message_id, window)
+        return self.searches.scroll(self.open(agent, session_id), message_id, window)
 
     def browse(self, agent: str | None = None, *, limit: int | None = 20) -> Sequence[SessionSummary]:
         """The conversations that were active last (spec 003), none for an unknown agent."""

@@ -13,7 +13,7 @@ from hermes_tui.cli.home_option import manager_of
 from hermes_tui.cli.sessions.context import only_seen, strategy_option
 from hermes_tui.cli.sessions.redact_option import redact_option, say_masked
 from hermes_tui.cli.sessions.search import window_lines, window_records
-from hermes_tui.cli.sessions.session_argument import get_named, split_name
+from hermes_tui.cli.sessions.session_argument import get_named, split_name, summary_named
 
 if TYPE_CHECKING:
     from hermes_tui.config import ContextWindow
@@ -65,9 +65,8 @@ def show(
         raise click.UsageError("--redact goes with whole sessions, not with --around", context)
     manager = manager_of(context.find_root().obj.home)
     agent, session_id = split_name(manager, agent, session_id, context)
-    session = get_named(manager, agent, session_id)
     if around is not None:
-        found = manager.searches.scroll(session, around, window)
+        found = manager.scroll(agent, summary_named(manager, agent, session_id).session_id, around, window=window)
         if form == "markdown":
             stdout.write("".join(f"{line}\n" for line in window_lines(found, datetime.now(UTC))))
         elif form == "jsonl":
@@ -75,6 +74,7 @@ def show(
         else:
             stdout.write_json(found)
         return
+    session = get_named(manager, agent, session_id)
     if seen or strategy is not None:
         session = only_seen(manager, session, strategy)
     from hermes_tui.sessions import export as documents

@@ -3,33 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import UTC, datetime
-from typing import Any
+from typing import NamedTuple
 
 from hermes_tui.sessions.catalogue.options import ListOptions, select
 from hermes_tui.sessions.index.reading.reader import SearchIndex
-from hermes_tui.sessions.lineage import lineage_of
 from hermes_tui.sessions.query import Query
 from hermes_tui.sessions.query.tree import MessageFilter, all_of
-from hermes_tui.sessions.scan import Wanted, scan
+from hermes_tui.sessions.search.details import compare, details, outline
 from hermes_tui.sessions.search.engine import Hunt
-from hermes_tui.sessions.search.excerpt import bookends, name_of, seen_in, snippet, text_of, window_around
-from hermes_tui.sessions.search.grouping import FoundConversation, FoundPart, Gathering, root_of
-from hermes_tui.sessions.search.model import Match, Outcome, Result, SearchOptions, facts_of
+from hermes_tui.sessions.search.grouping import FoundConversation, Gathering, root_of
+from hermes_tui.sessions.search.model import Outcome, SearchCoverage, SearchOptions
 from hermes_tui.sessions.search.relevance import MOST_RANKED
-from hermes_tui.sessions.search.stores import CatalogueStores, by_age
-from session_adapters.base import SessionMissing, SessionUnreadable
-from session_adapters.model import Message, Problem, SessionSummary
-from session_adapters.reading.searchable import Text, along
+from hermes_tui.sessions.search.stores import CatalogueStores
+from session_adapters.model import Problem, SessionSummary
 
-__all__ = ["RANKED", "details", "discover", "glimpse", "keeper", "narrowed", "outline"]
+__all__ = ["RANKED", "Ranking", "discover", "keeper", "narrowed", "rank"]
 
 RANKED = MOST_RANKED
 """Conversations whose texts are compared; the newest."""
 _COMPARED = 20
 """At least so many are compared for a few results; for more as many as are shown."""
-WINDOW = 5
-
 Stop = Callable[[], bool]
 
 
@@ -52,6 +45,23 @@ def keeper(
     return lambda summary: summary.unified_id in kept
 
 
+class Ranking(NamedTuple):
+    """The conversations that a query finds, in order; none of them is described yet."""
+
+    chosen: Sequence[FoundConversation]
+    """The first of them, as many as were asked for."""
+    total: int
+    """All."""
+    ranked: int
+    """Of so many the texts were compared; more than these are ordered by date behind them."""
+    best: float
+    """The score that counts as 1."""
+    complete: bool
+    """All was searched; false where it was stopped."""
+    coverage: SearchCoverage
+    problems: list[Problem]
+
+
 def discover(
     stores: CatalogueStores,
     query: Query,
@@ -62,15 +72,31 @@ def discover(
 ) -> Outcome:
     """Search everything, then order, cut and describe. After `stop()` what was found until then."""
     query = narrowed(query, options)
-    hunt = Hunt(
-        stores,
-        query,
-        index if options.use_index else None,
-        keep=keeper(stores.sessions, options, home),
-        rewound=options.rewound,
-        stop=stop,
+    found = rank(stores, query, options, index, keeper(stores.sessions, options, home), stop)
+    describe = details if options.windows else outline
+    return Outcome(
+        results=tuple(describe(stores, query, one, found.best, found.problems) for one in found.chosen),
+        total=found.total,
+        complete=found.complete,
+        ranked=found.ranked,
+        coverage=found.coverage,
+        problems=tuple(found.problems),
     )
-    gathering = Gathering()
+
+
+def rank(
+    stores: CatalogueStores,
+    query: Query,
+    options: SearchOptions,
+    index: SearchIndex | None,
+    keep: Callable[[SessionSummary], bool] | None,
+    stop: Stop = lambda: False,
+    root: Callable[[SessionSummary], tuple[str, str]] = root_of,
+) -> Ranking:
+    """Search the sessions that `keep` says (None: all), then order and cut. `root` tells conversations apart."""
+    asked = index if options.use_index else None
+    hunt = Hunt(stores, query, asked, keep=keep, rewound=options.rewound, stop=stop)
+    gathering = Gathering(root)
     for found in hunt.run():
         gathering.add(found)
     problems = list(hunt.problems)
@@ -82,7 +108,7 @@ def discover(
         for conversation in conversations[:most]:
             if stop():
                 break
-            _compare(stores, query, conversation, options, problems, stop)
+            compare(stores, query, conversation, options, problems, stop)
             ranked += 1
         conversations = gathering.best_first(conversations, ranked)
     elif options.sort == "cost":
@@ -90,17 +116,9 @@ def discover(
         conversations.sort(key=lambda one: -costs.get(one.root, -1.0))
     chosen = conversations if options.limit is None else conversations[: options.limit]
     for conversation in chosen:
-        _compare(stores, query, conversation, options, problems, stop)  # an index does not tell which place fits best
+        compare(stores, query, conversation, options, problems, stop)  # an index does not tell which place fits best
     best = max((one.score for one in conversations[:ranked]), default=0.0)
-    describe = details if options.windows else outline
-    return Outcome(
-        results=tuple(describe(stores, query, one, best, problems) for one in chosen),
-        total=len(conversations),
-        complete=hunt.complete,
-        ranked=ranked,
-        coverage=hunt.coverage,
-        problems=tuple(problems),
-    )
+    return Ranking(chosen, len(conversations), ranked, best, hunt.complete, hunt.coverage, problems)
 
 
 def _promising_first(newest: list[FoundConversation], most: int) -> list[FoundConversation]:
@@ -119,198 +137,3 @@ def _costs(sessions: Iterable[SessionSummary]) -> Mapping[tuple[str, str], float
         if one.cost is not None:
             found[root_of(one)] = found.get(root_of(one), 0.0) + one.cost.total_usd
     return found
-
-
-def _compare(
-    stores: CatalogueStores,
-    query: Query,
-    conversation: FoundConversation,
-    options: SearchOptions,
-    problems: list[Problem],
-    stop: Stop,
-) -> None:
-    """Look at the texts of a conversation that the index found, to say how well they fit."""
-    for part in conversation.parts.values():
-        if not part.unscored or stop():
-            continue
-        shelf = stores.by_session[part.summary.unified_id]
-        wanted = {part.summary.session_id: Wanted(part.summary, query.for_session(part.summary))}
-        adapter = stores.adapter(part.summary.agent)
-        for found in scan(
-            adapter,
-            shelf.source,
-            wanted,
-            problems.append,
-            stop,
-            rewound=options.rewound,
-            note=part.note,
-        ):
-            if not stop():
-                part.compare(found)
-
-
-def details(
-    stores: CatalogueStores,
-    query: Query,
-    conversation: FoundConversation,
-    best: float,
-    problems: list[Problem],
-    part: FoundPart | None = None,
-) -> Result:
-    """A conversation with its snippet, window and bookends: of `part`, or of that which fits best. `best` is the
-    score that counts as 1."""
-    _find_places(stores, query, conversation, problems)
-    part = part or conversation.best
-    summary = part.summary
-    match = part.anchor
-    messages = _messages(stores, summary, problems)
-    is_aside = match is not None and match.visibility == "branch"
-    around = _messages(stores, summary, problems, match) if is_aside else messages
-    parts = lineage_of(summary, stores.conversation(summary))  # how a fork ended is not how this ended
-    first = messages if parts[0] == summary else _messages(stores, parts[0], problems)
-    last = messages if parts[-1] == summary else _messages(stores, parts[-1], problems)
-    fields = facts_of(summary)
-    fields["relevance_score"] = min(1.0, conversation.score / best) if best else 1.0
-    at = _place(around, match) if match is not None else None
-    text = text_of(around, summary.session_id, at) if at is not None else None
-    shown, marks = _snippet(query, summary, match, text)
-    found = match if match is not None and (at is not None or match.field == "title") else None
-    return Result(
-        **fields,
-        message_id=name_of(around[at], at) if at is not None else None,
-        **_facts(found),
-        match_count=conversation.total,
-        snippet=shown,
-        marks=marks,
-        parts=_parts(conversation),
-        start=bookends(first)[0],
-        window=window_around(around, at, WINDOW) if at is not None else None,
-        end=bookends(last)[1],
-    )
-
-
-def _find_places(
-    stores: CatalogueStores, query: Query, conversation: FoundConversation, problems: list[Problem]
-) -> None:
-    """Where messages have no ids, an index only tells that there are some: look where."""
-    places = (match for part in conversation.parts.values() for match in part.places)
-    if any(match.key[0] == "" and match.field != "title" for match in places):
-        _compare(stores, query, conversation, SearchOptions(), problems, lambda: False)
-
-
-def outline(
-    stores: CatalogueStores, query: Query, conversation: FoundConversation, best: float, problems: list[Problem]
-) -> Result:
-    """As `details`, without the messages around the match, beginning and end: what was compared is not read again."""
-    part = conversation.best
-    summary, match = part.summary, part.anchor
-    text: Text | None = None
-    if match is not None and match.field != "title":
-        try:
-            text = part.read(match) or _text(stores, summary, match)
-        except Exception as error:
-            path = stores.by_session[summary.unified_id].source.path
-            reason = f"cannot be read ({type(error).__name__}: {error})"
-            problems.append(Problem(agent=summary.agent, path=path, reason=reason, session_id=summary.session_id))
-    shown, marks = _snippet(query, summary, match, text)
-    fields = facts_of(summary)
-    fields["relevance_score"] = min(1.0, conversation.score / best) if best else 1.0
-    if match is not None and (text is not None or match.field == "title"):
-        fields |= _facts(match)
-    return Result(
-        **fields,
-        message_id=(match.message_id or f"#{match.place}") if match is not None and text is not None else None,
-        match_count=conversation.total,
-        snippet=shown,
-        marks=marks,
-        parts=_parts(conversation),
-    )
-
-
-def glimpse(stores: CatalogueStores, query: Query, conversation: FoundConversation, part: FoundPart) -> Result:
-    """A part of a conversation with its snippet alone: only its texts are read, up to the match. Raises what adapters
-    do."""
-    summary, match = part.summary, part.anchor
-    search = query.for_session(summary)
-    shown, marks = snippet(search if match is not None else None, summary.title or summary.preview or "")
-    if match is not None and match.field != "title":
-        text = part.read(match) or _text(stores, summary, match)
-        if text is not None:
-            shown, marks = seen_in(search, text, match)
-    return Result(**facts_of(summary), match_count=conversation.total, snippet=shown, marks=marks)
-
-
-def _text(stores: CatalogueStores, summary: SessionSummary, match: Match) -> Text | None:
-    """The message with the match. Raises what adapters do."""
-    source = stores.by_session[summary.unified_id].source
-    texts = stores.adapter(summary.agent).texts(source, lambda problem: None, summary.session_id)
-    return next(
-        (
-            text
-            for place, text in enumerate(texts)
-            if (text.message_id == match.message_id if match.message_id else place == match.place)
-        ),
-        None,
-    )
-
-
-def _snippet(
-    query: Query, summary: SessionSummary, match: Match | None, text: Text | None
-) -> tuple[str, tuple[tuple[int, int], ...]]:
-    search = query.for_session(summary)
-    if match is not None and text is not None:
-        return seen_in(search, text, match)
-    if match is not None and match.field == "title":
-        return snippet(search, summary.title)
-    return snippet(None, summary.preview or summary.title)
-
-
-def _parts(conversation: FoundConversation) -> tuple[str, ...]:
-    parts = sorted((one.summary for one in conversation.parts.values()), key=by_age)
-    return tuple(one.session_id for one in parts)
-
-
-def _facts(match: Match | None) -> dict[str, Any]:
-    """What a result tells of a match."""
-    if match is None:
-        return {}
-    return {
-        "match_field": match.field,
-        "match_role": match.role or None,
-        "match_time": _when(match.time),
-        "match_visibility": match.visibility if match.visibility != "live" else None,
-    }
-
-
-def _messages(
-    stores: CatalogueStores, summary: SessionSummary, problems: list[Problem], match: Match | None = None
-) -> Sequence[Message]:
-    """Those of a session; along the branch that a match is on."""
-    shelf = stores.by_session[summary.unified_id]
-    try:
-        adapter = stores.adapter(summary.agent)
-        if match is not None and match.visibility == "branch":
-            found = along(adapter.open(shelf.source, summary.session_id), match.message_id)
-            if found is not None:
-                return found
-        return adapter.session(shelf.source, summary.session_id).messages
-    except (SessionMissing, SessionUnreadable) as error:
-        reason = str(error)
-    except Exception as error:
-        reason = f"the adapter failed ({type(error).__name__}: {error})"
-    problems.append(
-        Problem(agent=summary.agent, path=shelf.source.path, reason=reason, session_id=summary.session_id)
-    )
-    return ()
-
-
-def _place(messages: Sequence[Message], match: Match) -> int | None:
-    if match.place is not None and match.place < len(messages) and messages[match.place].id == match.message_id:
-        return match.place
-    if not match.message_id:
-        return None
-    return next((index for index, one in enumerate(messages) if one.id == match.message_id), None)
-
-
-def _when(time: float | None) -> datetime | None:
-    return None if time is None else datetime.fromtimestamp(time, UTC)

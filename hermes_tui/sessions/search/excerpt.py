@@ -8,15 +8,27 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from hermes_tui.errors import ValidationError
 from hermes_tui.sessions.query import Search
 from hermes_tui.sessions.query.tree import TextUnit
 from hermes_tui.sessions.search.model import Match, MessageWindow, ResultLine
 from hermes_tui.sessions.words import Span
 from session_adapters.model import Message
-from session_adapters.reading.searchable import Text, flat, texts_of
+from session_adapters.reading.searchable import Text, along, flat, texts_of
 from session_adapters.text import cut, scrub
+from session_adapters.transcript import Transcript
 
-__all__ = ["LINE_LENGTH", "bookends", "line", "name_of", "seen_in", "snippet", "text_of", "window_around"]
+__all__ = [
+    "LINE_LENGTH",
+    "line",
+    "messages_around",
+    "name_of",
+    "seen_in",
+    "snippet",
+    "spoken",
+    "text_of",
+    "window_around",
+]
 
 LINE_LENGTH = 400
 """Characters of a message in a result."""
@@ -87,14 +99,53 @@ def name_of(message: Message, place: int) -> str:
     return message.id or f"#{place}"
 
 
-def bookends(messages: Sequence[Message], number: int = 3) -> tuple[tuple[ResultLine, ...], tuple[ResultLine, ...]]:
-    """The first and the last messages that user and assistant said."""
-    said = [
+def spoken(messages: Sequence[Message]) -> list[tuple[Message, int]]:
+    """What user and assistant said, each message with its place: the first and the last tell how it began and
+    ended."""
+    return [
         (one, place)
         for place, one in enumerate(messages)
         if one.role in ("user", "assistant") and one.kind == "message" and one.content and one.visibility != "rewound"
     ]
+
+
+def bookends(messages: Sequence[Message], number: int = 3) -> tuple[tuple[ResultLine, ...], tuple[ResultLine, ...]]:
+    """The first and the last of `spoken`."""
+    said = spoken(messages)
     return tuple(line(*one) for one in said[:number]), tuple(line(*one) for one in said[-number:])
+
+
+def messages_around(transcript: Transcript, message_id: str, size: int) -> tuple[Sequence[Message], int]:
+    """Messages of a session and which of them is the one of that id (empty: the last), with at least `size` before
+    it where there are so many: a page from the end is read, and more only where that does not hold the message.
+    Raises `ValidationError` for one that is not there."""
+    while True:
+        messages = transcript.messages
+        at = _index_of(messages, message_id, whole=transcript.complete)
+        if transcript.complete or (at is not None and at >= size):
+            break
+        if not transcript.earlier() and not transcript.complete:
+            break  # it cannot be read any further
+    if at is None and (aside := along(transcript, message_id)):
+        messages, at = aside, _index_of(aside, message_id, whole=True)
+    if at is None:
+        of = f"{transcript.agent} session {transcript.session_id!r}"
+        if not messages:
+            raise ValidationError(f"{of} has no messages")
+        raise ValidationError(
+            f"{of} has no message {message_id!r}; `hermes-tui sessions search --json` and"
+            " `sessions show --format json` name them"
+        )
+    return messages, at
+
+
+def _index_of(messages: Sequence[Message], message_id: str, *, whole: bool) -> int | None:
+    if not message_id and messages:
+        return len(messages) - 1
+    for at, message in enumerate(messages):
+        if message.id == message_id if message.id else whole and name_of(message, at) == message_id:
+            return at
+    return None
 
 
 def window_around(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from operator import attrgetter
 
 from hermes_tui.sessions.search.model import Match, SourceMatch
@@ -214,7 +214,9 @@ def _put(parts: dict[str, FoundPart], found: SourceMatch) -> None:
 class Gathering:
     """The answer so far."""
 
-    def __init__(self) -> None:
+    def __init__(self, root: Callable[[SessionSummary], tuple[str, str]] = root_of) -> None:
+        """`root` tells the conversation of a session."""
+        self._root = root
         self._by_root: dict[tuple[str, str], FoundConversation] = {}
 
     def __len__(self) -> int:
@@ -222,7 +224,7 @@ class Gathering:
 
     def add(self, found: SourceMatch) -> None:
         """Take in what was found."""
-        root = root_of(found.summary)
+        root = self._root(found.summary)
         conversation = self._by_root.get(root)
         if conversation is None:
             conversation = self._by_root[root] = FoundConversation()

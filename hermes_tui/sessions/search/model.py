@@ -10,15 +10,21 @@ import msgspec
 from msgspec import Struct, field
 
 from hermes_tui.errors import ValidationError
-from session_adapters.model import Problem, Role, SessionSummary
+from session_adapters.model import MessageKind, Problem, Role, SessionSummary
 
 __all__ = [
+    "BrowsedSession",
+    "BrowsedSessions",
+    "DiscoveredSession",
+    "DiscoveredSessions",
     "Field",
     "Match",
     "MessageWindow",
     "Outcome",
+    "QuotedMessage",
     "Result",
     "ResultLine",
+    "ScrolledMessages",
     "SearchCoverage",
     "SearchOptions",
     "SortBy",
@@ -225,3 +231,114 @@ class Outcome(Struct, frozen=True, kw_only=True):
     """Of so many conversations the texts were compared; more than these are ordered by date behind them."""
     coverage: SearchCoverage = SearchCoverage()
     problems: tuple[Problem, ...] = ()
+
+
+class _DocumentRecord(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """With the document's names, which are not in camel case; what is not there is left out."""
+
+
+class QuotedMessage(_DocumentRecord, frozen=True):
+    """A message of a session, its texts uncut."""
+
+    id: str
+    """What `around_message_id` takes."""
+    role: Role
+    kind: MessageKind = "message"
+    """As `Message.kind`: what the program put in, or a summary, was not said by anyone."""
+    content: str = field(default_factory=str)
+    """What was said, else what a tool gave."""
+    timestamp: datetime | None = None
+    anchor: bool = False
+    """This is the message that was found, or asked for."""
+    tool_name: str = ""
+    """Whose output it is."""
+    tool_calls: tuple[str, ...] = ()
+    """What was called: `Bash: git status`."""
+    visibility: str = "live"
+    """As `Message.visibility`."""
+
+
+class DiscoveredSession(_DocumentRecord, frozen=True):
+    """A conversation that was found: how it began, the match, how it ended."""
+
+    session_id: str
+    """`agent:native id` of the part with the match; with `messages[].id` it goes into a scroll."""
+    agent: str
+    title: str
+    when: datetime
+    """When it was last active."""
+    started_at: datetime
+    source: str | None = None
+    model: str | None = None
+    cwd: str | None = None
+    parent_session_id: str | None = None
+    """The conversation that it is part of, where that began in another session."""
+    matched_role: str | None = None
+    """Who said it; `session_title` where the title alone fits."""
+    match_message_id: str | None = None
+    match_count: int = 0
+    """Texts in which it was found."""
+    snippet: str = ""
+    bookend_start: tuple[QuotedMessage, ...] = ()
+    messages: tuple[QuotedMessage, ...] = ()
+    """The match, flagged as `anchor`, and the five messages before and after it."""
+    bookend_end: tuple[QuotedMessage, ...] = ()
+    messages_before: int = field(default_factory=int)
+    """How many of `messages` stand before the anchor."""
+    messages_after: int = field(default_factory=int)
+
+
+class DiscoveredSessions(_DocumentRecord, frozen=True):
+    """Discovery: what a query finds, the best first."""
+
+    results: tuple[DiscoveredSession, ...] = field(default_factory=tuple)
+    total: int = field(default_factory=int)
+    """Conversations that were found, of which `results` are the first."""
+    ranked: int = field(default_factory=int)
+    """So many were ordered by how well they fit; the others behind them by date."""
+    coverage: str = ""
+    """How complete it is."""
+    problems: tuple[Problem, ...] = ()
+
+
+class ScrolledMessages(_DocumentRecord, frozen=True):
+    """Scroll: a page of one session."""
+
+    session_id: str
+    agent: str
+    title: str
+    around_message_id: str
+    window: int
+    messages: tuple[QuotedMessage, ...]
+    messages_before: int
+    """How many of `messages` stand before the anchor; fewer than `window` where the session begins."""
+    messages_after: int
+    """How many stand after it; fewer than `window` where the session ends."""
+    when: datetime
+    source: str | None = None
+    model: str | None = None
+    cwd: str | None = None
+    parent_session_id: str | None = None
+
+
+class BrowsedSession(_DocumentRecord, frozen=True):
+    """A conversation of the list."""
+
+    session_id: str
+    agent: str
+    title: str
+    started_at: datetime
+    last_active: datetime
+    message_count: int
+    preview: str = ""
+    source: str | None = None
+    model: str | None = None
+    cwd: str | None = None
+    live: bool = False
+    """A process has it open."""
+
+
+class BrowsedSessions(_DocumentRecord, frozen=True):
+    """Browse: the conversations that were active last."""
+
+    results: tuple[BrowsedSession, ...] = field(default_factory=tuple)

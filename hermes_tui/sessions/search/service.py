@@ -7,21 +7,20 @@ from datetime import datetime
 from functools import cache
 from typing import Literal
 
-from hermes_tui.errors import ValidationError
 from hermes_tui.sessions.adapters import Adapters
 from hermes_tui.sessions.catalogue.catalogue import Catalogue
 from hermes_tui.sessions.index.reading.reader import SearchIndex
 from hermes_tui.sessions.query import NowIn, Query, complete, parse
 from hermes_tui.sessions.query.completion import Completion
 from hermes_tui.sessions.query.filters import no_states
-from hermes_tui.sessions.search.discovery import discover
-from hermes_tui.sessions.search.excerpt import name_of, window_around
+from hermes_tui.sessions.search.discovery import Ranking, discover, keeper, narrowed, rank
+from hermes_tui.sessions.search.excerpt import messages_around, window_around
+from hermes_tui.sessions.search.grouping import root_of
 from hermes_tui.sessions.search.incremental.search import LiveSearch
 from hermes_tui.sessions.search.model import MessageWindow, Outcome, SearchOptions
 from hermes_tui.sessions.search.stores import CatalogueStores
-from session_adapters.base import SessionMissing, SessionUnreadable
-from session_adapters.model import Message, Session, SessionSummary
-from session_adapters.reading.searchable import along
+from session_adapters.model import SessionSummary
+from session_adapters.transcript import Transcript
 
 __all__ = ["SearchDesk"]
 
@@ -52,6 +51,7 @@ class SearchDesk:
         self._home = home
         self._index = index
         self._dress = dress
+        self._stores_for_rank = self._kept_stores()
 
     def parse(self, text: str, now: datetime | None = None, *, typing: bool = False) -> Query:
         """Understand a query of this machine's sessions, by the states that they are in now."""
@@ -84,19 +84,40 @@ class SearchDesk:
         costs: Costs = "none" if not priced else "exact" if refresh else "shown"
         return CatalogueStores(self._catalogue, self._adapters, agents, lambda sessions: self._dress(sessions, costs))
 
-    def live(self) -> LiveSearch:
-        """A search for a box in which somebody types. Close it when the box goes."""
+    def _kept_stores(self) -> Callable[[Query], CatalogueStores]:
+        """`stores` as last looked at, made anew only when the list changed, or the costs that are asked for."""
         known: list[tuple[int, bool, CatalogueStores]] = []
 
         def stores(query: Query) -> CatalogueStores:
-            """Made anew only when the list changed, or the costs that are asked for."""
             priced = "cost" in query.fields
             state = (self._catalogue.snapshot.version, priced)
-            if not known or known[0][:2] != state or (priced and not known[0][2].is_priced_as_now):
-                known[:] = [(*state, self.stores(query, SearchOptions(), refresh=False))]
-            return known[0][2]
+            held = known[0] if known else None  # another thread may put its own there meanwhile
+            if held is None or held[:2] != state or (priced and not held[2].is_priced_as_now):
+                held = (*state, self.stores(query, SearchOptions(), refresh=False))
+                known[:] = [held]
+            return held[2]
 
-        return LiveSearch(stores, self._index, lambda text: self.parse(text, typing=True))
+        return stores
+
+    def live(self) -> LiveSearch:
+        """A search for a box in which somebody types. Close it when the box goes."""
+        return LiveSearch(self._kept_stores(), self._index, lambda text: self.parse(text, typing=True))
+
+    def rank(
+        self, text: str, options: SearchOptions, sees: Callable[[SessionSummary], bool] | None = None
+    ) -> tuple[CatalogueStores, Query, Ranking] | None:
+        """As `discover` for the list as it is known, of the sessions that `sees` says (None: all), and nothing
+        described: helpers' own sessions are parts of the conversation that started them. None for a query that asks
+        for nothing."""
+        query = self.parse(text)
+        if query.empty:
+            return None
+        stores = self._stores_for_rank(query)
+        query = narrowed(query, options)
+        passes = keeper(stores.sessions, options, self._home)
+        keep = passes if sees is None or passes is None else lambda one: passes(one) and sees(one)
+        found = rank(stores, query, options, self._index(), keep or sees, root=stores.started_by)
+        return stores, query, found
 
     def complete(self, text: str, cursor: int) -> list[Completion]:
         """How the filter at `cursor` can go on, from the sessions that are known and the tools that the index has;
@@ -135,38 +156,23 @@ class SearchDesk:
 
     # Scroll and browse -------------------------------------------------------------------------------------
 
-    def scroll(self, session: Session, message_id: str, size: int) -> MessageWindow:
-        """The message and `size` messages before and after it, their texts uncut, on whichever branch it is.
-        Raises `ValidationError` for a message that is not there."""
-        every: Sequence[Message] = session.messages
-        if all(name_of(message, at) != message_id for at, message in enumerate(every)):
-            every = self._along(session, message_id)
-        for at, message in enumerate(every):
-            if name_of(message, at) == message_id:
-                return window_around(every, at, size, length=None)
-        raise ValidationError(
-            f"{session.agent} session {session.session_id!r} has no message {message_id!r};"
-            " `hermes-tui sessions search --json` and `sessions show --format json` name them"
-        )
-
-    def _along(self, session: Session, message_id: str) -> Sequence[Message]:
-        """The messages of the other branch that one is on."""
-        adapter = self._adapters.get(session.agent)
-        source = adapter.find(session.session_id)
-        try:
-            found = along(adapter.open(source, session.session_id), message_id) if source is not None else None
-        except (SessionMissing, SessionUnreadable):  # since it was read: the message is not there any more
-            return ()
-        return found or ()
+    def scroll(self, transcript: Transcript, message_id: str, size: int) -> MessageWindow:
+        """The message and `size` messages before and after it, their texts uncut, on whichever branch it is. No more
+        of the session is read than that takes. Raises `ValidationError` for a message that is not there."""
+        return window_around(*messages_around(transcript, message_id, size), size, length=None)
 
     def browse(self, agent: str | None, limit: int | None) -> list[SessionSummary]:
         """The conversations that were active last, each by its newest part, helpers' own left out."""
         agents = None if agent is None else (agent,)
         if agent is not None and agent not in self._adapters.names:
             return []
-        snapshot = self._catalogue.refresh(agents)
+        self._catalogue.refresh(agents)
+        return self.recent(lambda one: agent in (None, one.agent), limit)
+
+    def recent(self, sees: Callable[[SessionSummary], bool], limit: int | None) -> list[SessionSummary]:
+        """The same of the sessions that `sees` says, by the list as it is known."""
         newest: dict[tuple[str, str], SessionSummary] = {}
-        for one in snapshot.sessions:  # newest first
-            if not one.gone and one.kind != "subagent" and agent in (None, one.agent):
-                newest.setdefault((one.agent, one.lineage_id or one.session_id), one)
+        for one in self._catalogue.snapshot.sessions:  # newest first
+            if not one.gone and one.kind != "subagent" and sees(one):
+                newest.setdefault(root_of(one), one)
         return list(newest.values())[:limit]

@@ -16,9 +16,10 @@ from hermes_tui.sessions.catalogue.snapshot import newest_first
 from hermes_tui.sessions.index.reading.reader import IndexCoverage, Place
 from hermes_tui.sessions.index.source_state import Level, key_of
 from hermes_tui.sessions.query.filters import SessionFilter
+from hermes_tui.sessions.search.grouping import root_of
 from hermes_tui.sessions.search.titles import Titles
 from session_adapters.base import Adapter, Source
-from session_adapters.model import SessionSummary
+from session_adapters.model import SessionSummary, unified_id
 from session_adapters.reading.bounds import is_cut
 from session_adapters.text import scrub
 
@@ -143,6 +144,21 @@ class CatalogueStores:
             return self._adapters.get(agent)
         except AgentNotFound:
             raise LookupError(f"no adapter is called {agent!r}") from None
+
+    @cached_property
+    def _by_id(self) -> Mapping[str, SessionSummary]:
+        return {one.unified_id: one for one in self.sessions}
+
+    def started_by(self, summary: SessionSummary) -> tuple[str, str]:
+        """As `root_of`, but that a helper's own session counts as part of the conversation that started it."""
+        seen = {summary.session_id}
+        while summary.kind == "subagent" and summary.parent_id and summary.parent_id not in seen:
+            parent = self._by_id.get(unified_id(summary.agent, summary.parent_id))
+            if parent is None:
+                break
+            seen.add(parent.session_id)
+            summary = parent
+        return root_of(summary)
 
     def conversation(self, summary: SessionSummary) -> list[SessionSummary]:
         """All parts of the conversation that the session is part of, oldest first."""

@@ -1,0 +1,259 @@
+"""Describes what a search found: snippets, the messages around, beginning and end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
+
+from hermes_tui.sessions.lineage import lineage_of
+from hermes_tui.sessions.query import Query
+from hermes_tui.sessions.scan import Wanted, scan
+from hermes_tui.sessions.search.excerpt import bookends, name_of, seen_in, snippet, text_of, window_around
+from hermes_tui.sessions.search.grouping import FoundConversation, FoundPart
+from hermes_tui.sessions.search.model import Match, Result, SearchOptions, facts_of
+from hermes_tui.sessions.search.stores import CatalogueStores, by_age
+from session_adapters.base import SessionMissing, SessionUnreadable
+from session_adapters.model import Message, Problem, SessionSummary
+from session_adapters.reading.searchable import Text, along
+
+__all__ = [
+    "WINDOW",
+    "Located",
+    "compare",
+    "details",
+    "found_snippet",
+    "glimpse",
+    "locate",
+    "outline",
+]
+
+WINDOW = 5
+"""Messages before and after a match."""
+
+Stop = Callable[[], bool]
+
+
+def compare(
+    stores: CatalogueStores,
+    query: Query,
+    conversation: FoundConversation,
+    options: SearchOptions,
+    problems: list[Problem],
+    stop: Stop,
+) -> None:
+    """Look at the texts of a conversation that the index found, to say how well they fit."""
+    for part in conversation.parts.values():
+        if not part.unscored or stop():
+            continue
+        shelf = stores.by_session[part.summary.unified_id]
+        wanted = {part.summary.session_id: Wanted(part.summary, query.for_session(part.summary))}
+        adapter = stores.adapter(part.summary.agent)
+        for found in scan(
+            adapter,
+            shelf.source,
+            wanted,
+            problems.append,
+            stop,
+            rewound=options.rewound,
+            note=part.note,
+        ):
+            if not stop():
+                part.compare(found)
+
+
+class Located(NamedTuple):
+    """Where in a conversation a query was found, with what was said there, at the beginning and at the end."""
+
+    summary: SessionSummary
+    """The part of the conversation."""
+    match: Match | None
+    around: Sequence[Message]
+    """The messages among which the match is."""
+    at: int | None
+    """Which of them it is."""
+    text: Text | None
+    """What can be searched of it."""
+    first: Sequence[Message]
+    """Those of the conversation's first part."""
+    last: Sequence[Message]
+    """Those of its last part."""
+
+
+def locate(
+    stores: CatalogueStores,
+    query: Query,
+    conversation: FoundConversation,
+    problems: list[Problem],
+    part: FoundPart | None = None,
+) -> Located:
+    """Read the conversation where `part`, or that which fits best, was found."""
+    _find_places(stores, query, conversation, problems)
+    part = part or conversation.best
+    summary, match = part.summary, part.anchor
+    messages = _messages(stores, summary, problems)
+    is_aside = match is not None and match.visibility == "branch"
+    around = _messages(stores, summary, problems, match) if is_aside else messages
+    parts = lineage_of(summary, stores.conversation(summary))  # how a fork ended is not how this ended
+    first = messages if parts[0] == summary else _messages(stores, parts[0], problems)
+    last = messages if parts[-1] == summary else _messages(stores, parts[-1], problems)
+    at = _place(around, match) if match is not None else None
+    text = text_of(around, summary.session_id, at) if at is not None else None
+    return Located(summary, match, around, at, text, first, last)
+
+
+def details(
+    stores: CatalogueStores,
+    query: Query,
+    conversation: FoundConversation,
+    best: float,
+    problems: list[Problem],
+    part: FoundPart | None = None,
+) -> Result:
+    """A conversation with its snippet, window and bookends: of `part`, or of that which fits best. `best` is the
+    score that counts as 1."""
+    summary, match, around, at, text, first, last = locate(stores, query, conversation, problems, part)
+    fields = facts_of(summary)
+    fields["relevance_score"] = min(1.0, conversation.score / best) if best else 1.0
+    shown, marks = found_snippet(query, summary, match, text)
+    found = match if match is not None and (at is not None or match.field == "title") else None
+    return Result(
+        **fields,
+        message_id=name_of(around[at], at) if at is not None else None,
+        **_facts(found),
+        match_count=conversation.total,
+        snippet=shown,
+        marks=marks,
+        parts=_parts(conversation),
+        start=bookends(first)[0],
+        window=window_around(around, at, WINDOW) if at is not None else None,
+        end=bookends(last)[1],
+    )
+
+
+def _find_places(
+    stores: CatalogueStores, query: Query, conversation: FoundConversation, problems: list[Problem]
+) -> None:
+    """Where messages have no ids, an index only tells that there are some: look where."""
+    places = (match for part in conversation.parts.values() for match in part.places)
+    if any(match.key[0] == "" and match.field != "title" for match in places):
+        compare(stores, query, conversation, SearchOptions(), problems, lambda: False)
+
+
+def outline(
+    stores: CatalogueStores, query: Query, conversation: FoundConversation, best: float, problems: list[Problem]
+) -> Result:
+    """As `details`, without the messages around the match, beginning and end: what was compared is not read again."""
+    part = conversation.best
+    summary, match = part.summary, part.anchor
+    text: Text | None = None
+    if match is not None and match.field != "title":
+        try:
+            text = part.read(match) or _text(stores, summary, match)
+        except Exception as error:
+            path = stores.by_session[summary.unified_id].source.path
+            reason = f"cannot be read ({type(error).__name__}: {error})"
+            problems.append(Problem(agent=summary.agent, path=path, reason=reason, session_id=summary.session_id))
+    shown, marks = found_snippet(query, summary, match, text)
+    fields = facts_of(summary)
+    fields["relevance_score"] = min(1.0, conversation.score / best) if best else 1.0
+    if match is not None and (text is not None or match.field == "title"):
+        fields |= _facts(match)
+    return Result(
+        **fields,
+        message_id=(match.message_id or f"#{match.place}") if match is not None and text is not None else None,
+        match_count=conversation.total,
+        snippet=shown,
+        marks=marks,
+        parts=_parts(conversation),
+    )
+
+
+def glimpse(stores: CatalogueStores, query: Query, conversation: FoundConversation, part: FoundPart) -> Result:
+    """A part of a conversation with its snippet alone: only its texts are read, up to the match. Raises what adapters
+    do."""
+    summary, match = part.summary, part.anchor
+    search = query.for_session(summary)
+    shown, marks = snippet(search if match is not None else None, summary.title or summary.preview or "")
+    if match is not None and match.field != "title":
+        text = part.read(match) or _text(stores, summary, match)
+        if text is not None:
+            shown, marks = seen_in(search, text, match)
+    return Result(**facts_of(summary), match_count=conversation.total, snippet=shown, marks=marks)
+
+
+def _text(stores: CatalogueStores, summary: SessionSummary, match: Match) -> Text | None:
+    """The message with the match. Raises what adapters do."""
+    source = stores.by_session[summary.unified_id].source
+    texts = stores.adapter(summary.agent).texts(source, lambda problem: None, summary.session_id)
+    return next(
+        (
+            text
+            for place, text in enumerate(texts)
+            if (text.message_id == match.message_id if match.message_id else place == match.place)
+        ),
+        None,
+    )
+
+
+def found_snippet(
+    query: Query, summary: SessionSummary, match: Match | None, text: Text | None
+) -> tuple[str, tuple[tuple[int, int], ...]]:
+    """A piece of what was found on one line, and where in it the words are: of the message, else of the title."""
+    search = query.for_session(summary)
+    if match is not None and text is not None:
+        return seen_in(search, text, match)
+    if match is not None and match.field == "title":
+        return snippet(search, summary.title)
+    return snippet(None, summary.preview or summary.title)
+
+
+def _parts(conversation: FoundConversation) -> tuple[str, ...]:
+    parts = sorted((one.summary for one in conversation.parts.values()), key=by_age)
+    return tuple(one.session_id for one in parts)
+
+
+def _facts(match: Match | None) -> dict[str, Any]:
+    """What a result tells of a match."""
+    if match is None:
+        return {}
+    return {
+        "match_field": match.field,
+        "match_role": match.role or None,
+        "match_time": _when(match.time),
+        "match_visibility": match.visibility if match.visibility != "live" else None,
+    }
+
+
+def _messages(
+    stores: CatalogueStores, summary: SessionSummary, problems: list[Problem], match: Match | None = None
+) -> Sequence[Message]:
+    """Those of a session; along the branch that a match is on."""
+    shelf = stores.by_session[summary.unified_id]
+    try:
+        adapter = stores.adapter(summary.agent)
+        if match is not None and match.visibility == "branch":
+            found = along(adapter.open(shelf.source, summary.session_id), match.message_id)
+            if found is not None:
+                return found
+        return adapter.session(shelf.source, summary.session_id).messages
+    except (SessionMissing, SessionUnreadable) as error:
+        reason = str(error)
+    except Exception as error:
+        reason = f"the adapter failed ({type(error).__name__}: {error})"
+    problems.append(
+        Problem(agent=summary.agent, path=shelf.source.path, reason=reason, session_id=summary.session_id)
+    )
+    return ()
+
+
+def _place(messages: Sequence[Message], match: Match) -> int | None:
+    if match.place is not None and match.place < len(messages) and messages[match.place].id == match.message_id:
+        return match.place
+    if not match.message_id:
+        return None
+    return next((index for index, one in enumerate(messages) if one.id == match.message_id), None)
+
+
+def _when(time: float | None) -> datetime | None:
+    return None if time is None else datetime.fromtimestamp(time, UTC)

@@ -10,7 +10,7 @@ import click
 
 from hermes_tui.sessions.period import parse_when
 
-__all__ = ["filter_options"]
+__all__ = ["filter_options", "since_option"]
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -25,13 +25,14 @@ def _when(context: click.Context, parameter: click.Parameter, value: str | None)
         raise click.BadParameter(str(error), context, parameter) from error
 
 
+since_option = click.option(
+    "--since",
+    callback=_when,
+    metavar="WHEN",
+    help="Only sessions created then or later: 2026-11-21, 7d, yesterday.",
+)
 _OPTIONS = (
-    click.option(
-        "--since",
-        callback=_when,
-        metavar="WHEN",
-        help="Only sessions created then or later: 2026-11-21, 7d, yesterday.",
-    ),
+    since_option,
     click.option(
         "--until",
         callback=_when,

@@ -32,11 +32,13 @@ COMMANDS = {
     "index": CommandPlace("hermes_tui.cli.index", "index", "See, rebuild or delete the search index."),
     "jump": CommandPlace("hermes_tui.cli.attention", "jump", "Go to the tmux pane in which a session runs."),
     "lanes": CommandPlace("hermes_tui.cli.lanes.commands", "lanes", "See and steer the lanes of Hermes' gateway."),
+    "mcp": CommandPlace("hermes_tui.cli.agent_tools", "mcp", "Let agents search sessions: an MCP server on stdio."),
     "sessions": CommandPlace(
         "hermes_tui.cli.sessions.commands",
         "sessions",
         "List, search, print, export, compare and go on with sessions.",
     ),
+    "skill": CommandPlace("hermes_tui.cli.agent_tools", "skill", "Print a SKILL.md: these commands, for agents."),
     "status": CommandPlace("hermes_tui.cli.attention", "status", "Print one line for a status bar."),
 }
 

@@ -33,6 +33,7 @@ def test_the_commands_are_those_of_the_design() -> None:
         "hermes-tui jump",
         "hermes-tui lanes",
         *(f"hermes-tui lanes {name}" for name in LANES),
+        "hermes-tui mcp",
         "hermes-tui sessions",
         "hermes-tui sessions browse",
         "hermes-tui sessions diff",
@@ -43,6 +44,7 @@ def test_the_commands_are_those_of_the_design() -> None:
         "hermes-tui sessions resume",
         "hermes-tui sessions search",
         "hermes-tui sessions show",
+        "hermes-tui skill",
         "hermes-tui status",
     }
 

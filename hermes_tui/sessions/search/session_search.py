@@ -6,13 +6,16 @@ of every agent; what sub-agents did, and later parts of a conversation, count as
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from datetime import date, datetime
+from typing import TypeVar
 
 from msgspec.structs import replace
 
 from hermes_tui.errors import SessionNotFound, ValidationError
 from hermes_tui.redact import Redactor
+from hermes_tui.sessions.calls import json_text
 from hermes_tui.sessions.manager import SessionManager
 from hermes_tui.sessions.query import Query
 from hermes_tui.sessions.search.details import WINDOW, found_snippet, locate
@@ -33,9 +36,14 @@ from session_adapters.model import Message, Problem, Role, SessionSummary, unifi
 from session_adapters.reading.searchable import flat
 from session_adapters.text import TITLE_LENGTH, scrub
 
-__all__ = ["find_session", "session_search"]
+__all__ = ["find_session", "masked", "masked_line", "session_search"]
+
+S = TypeVar("S", bound=SessionSummary)
 
 _FOUND, _BROWSED, _SCROLLED, _BOOKEND = 3, 10, 10, 3
+_COLOURS = re.compile(r" ?\[[0-9;]{0,12}m")
+_BREAKS = re.compile(r"(?<=[\w.+/=-]{8})(\\?) (?=\S{8})")
+_ENTRIES = re.compile(r" (?=[\w.-]{1,40}: )")
 _SLACK = 20
 """Characters by which a text may be shorter that was cut: blanks at its end, and characters made of several."""
 
@@ -115,6 +123,28 @@ def find_session(
             " ones, as agent:id"
         )
     return exact[0]
+
+
+def masked(summary: S, redactor: Redactor) -> S:
+    """What a list shows of a session with secrets masked. Titles are cut, and half a key is not known for one: the
+    word that may have been cut is left out."""
+    title, preview = (
+        masked_line(text if len(text) < length - _SLACK else text.rpartition(" ")[0], redactor)
+        for text, length in ((summary.title, TITLE_LENGTH), (summary.preview, 2 * TITLE_LENGTH))
+    )
+    return replace(summary, title=title, preview=preview, cwd=redactor.text(summary.cwd or "") or None)
+
+
+def masked_line(text: str, redactor: Redactor) -> str:
+    """`text` with secrets masked, those too that show once its blanks are line ends again, and rests of colours gone,
+    as they were before it was made one line."""
+    plain = _COLOURS.sub("", text)
+    others = [plain, _COLOURS.sub("", _COLOURS.sub(" ", text, count=1)), _ENTRIES.sub("\n  ", plain)]
+    others += [f"{plain[: one.start()]}{one[1]}\n{plain[one.end() :]}" for one in _BREAKS.finditer(plain)]
+    for other in others:
+        if (found := redactor.text(other)) != other:
+            text = " ".join(found.split())
+    return redactor.text(text)
 
 
 def _moment(when: datetime | date) -> datetime:
@@ -220,27 +250,15 @@ class _Shown:
             timestamp=message.timestamp,
             anchor=anchor,
             tool_name=result.tool_name if result is not None else "",
-            tool_calls=tuple(scrub(f"{call.tool_name}: {flat(call.input)}") for call in message.tool_calls),
+            tool_calls=tuple(scrub(f"{call.tool_name}: {json_text(call.input)}") for call in message.tool_calls),
             visibility=message.visibility,
         )
 
     def _masked(self, summary: SessionSummary) -> SessionSummary:
-        if self._redactor is None:
-            return summary
-        title, preview = (
-            self._text(_whole_words(text, length))
-            for text, length in ((summary.title, TITLE_LENGTH), (summary.preview, 2 * TITLE_LENGTH))
-        )
-        return replace(summary, title=title, preview=preview, cwd=self._text(summary.cwd or "") or None)
+        return summary if self._redactor is None else masked(summary, self._redactor)
 
     def _text(self, text: str) -> str:
         return text if self._redactor is None else self._redactor.text(text)
-
-
-def _whole_words(text: str, length: int) -> str:
-    """`text`, which was cut after `length` characters, without the word that was cut: half a key is not known for
-    one."""
-    return text if len(text) < length - _SLACK else text.rpartition(" ")[0]
 
 
 def _window(messages: Sequence[Message], at: int | None, size: int) -> range:

@@ -1,0 +1,76 @@
+"""`hermes-tui mcp` and `hermes-tui skill`: what agents use of this program."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import date, datetime, timedelta
+from pathlib import Path
+
+import click
+
+from hermes_tui.cli import stdout
+from hermes_tui.cli.filter_options import since_option
+from hermes_tui.cli.home_option import environment_of
+from hermes_tui.errors import ValidationError
+
+__all__ = ["mcp", "skill"]
+
+_READING = 1.0
+"""Seconds of the processor's time in which files are read that nothing is known of, before each answer."""
+
+
+@click.command()
+@click.option(
+    "--agents", "agents", metavar="NAME,…", help="Show sessions of these agents alone: claude,codex. Without it: all."
+)
+@click.option(
+    "--cwd",
+    type=click.Path(path_type=Path, file_okay=False, exists=True),
+    metavar="DIR",
+    help="Show only sessions that were started in this directory or below it.",
+)
+@since_option
+@click.option("--no-redact", is_flag=True, help="Give keys, tokens and passwords as they stand in sessions.")
+@click.pass_context
+def mcp(
+    context: click.Context, agents: str | None, cwd: Path | None, since: datetime | date | None, no_redact: bool
+) -> None:
+    """Serve agents on standard input and output (Model Context Protocol).
+
+    The tools session_search, session_overview and sessions_now, and sessions as resources. Nothing is written but
+    our own list and index. Needs the extra: pip install 'hermes-tui[mcp]'
+    """
+    try:
+        from hermes_tui.mcp.server import serve
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] not in ("mcp", "mcp_types"):
+            raise
+        raise ValidationError("the protocol's SDK is not installed; pip install 'hermes-tui[mcp]'") from error
+    from hermes_tui.mcp.scope import Scope
+    from hermes_tui.mcp.tools import AgentTools
+    from hermes_tui.sessions.manager import SessionManager
+
+    settings = context.find_root().obj
+    config = settings.config()
+    manager = SessionManager(environment_of(settings.home), agents=_names(agents), indexed=config.index)
+    manager.catalogue.seconds = _READING
+    scope = Scope(manager, cwd=cwd, since=since)
+    stuck_after = timedelta(seconds=config.attention.stuck_seconds)
+    try:
+        serve(AgentTools(manager, scope, redact=not no_redact, stuck_after=stuck_after), scope)
+    finally:
+        manager.catalogue.close()
+        manager.index.close()
+
+
+def _names(agents: str | None) -> Sequence[str] | None:
+    return None if agents is None else [name.strip() for name in agents.split(",") if name.strip()]
+
+
+@click.command()
+def skill() -> None:
+    """Print a SKILL.md that teaches an agent the commands of this program.
+
+    For agents that use a shell; unlike the MCP server it costs no context until it is read.
+    """
+    stdout.write(Path(__file__).parents[1].joinpath("mcp", "SKILL.md").read_bytes())

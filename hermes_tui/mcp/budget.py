@@ -1,0 +1,91 @@
+"""Keeps answers below a number of bytes, the first result included.
+
+An answer is JSON of texts out of transcripts. What is cut is said, with how to read on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from msgspec import json
+
+from hermes_tui.display import safe
+from hermes_tui.errors import ValidationError
+from session_adapters.text import cut
+
+__all__ = ["DEFAULT_BYTES", "MOST_BYTES", "cleaned", "encoded", "longest_fit", "pages", "shortened"]
+
+DEFAULT_BYTES, MOST_BYTES = 6_000, 24_000
+"""Of an answer: where the caller says nothing, and at most."""
+LEAST_BYTES = 1_000
+_LONGEST_NAME = 300
+"""Characters of an id that can be handed on; a store that has longer ones is damaged, or hostile."""
+
+Answer = dict[str, Any]
+
+
+def encoded(answer: Answer) -> bytes:
+    """The answer as it is sent."""
+    return json.encode(answer)
+
+
+def cleaned(value: Any) -> Any:
+    """A value for an answer: texts without control characters and what deceives the eye, cut where nothing longer
+    fits; names that are too long to be handed on left out; empty things left out of objects."""
+    if isinstance(value, str):
+        return safe(value[: 2 * MOST_BYTES], keep_newlines=True)
+    if isinstance(value, dict):
+        kept = {key: cleaned(one) for key, one in value.items() if not _is_long_name(key, one)}
+        return {key: one for key, one in kept.items() if one not in ("", None, [], {})}
+    if isinstance(value, list | tuple):
+        return [cleaned(one) for one in value]
+    return value
+
+
+def _is_long_name(key: str, value: object) -> bool:
+    return key.endswith("id") and isinstance(value, str) and len(value) > _LONGEST_NAME
+
+
+def shortened(text: str, length: int) -> str:
+    """The beginning of a text, and how much is left out."""
+    if len(text) <= length:
+        return text
+    return f"{cut(text, length)}… [+{len(text) - length} characters]" if length else f"[{len(text)} characters]"
+
+
+def longest_fit(makers: Sequence[Callable[[int], Answer]], budget: int, longest: int, least: int) -> Answer:
+    """The first answer that is no larger than `budget` bytes: of those that a maker gives for a length of texts the
+    one with the longest, between `least` and `longest`; the makers give ever less. Raises `ValidationError`."""
+    if not LEAST_BYTES <= budget <= MOST_BYTES:
+        raise ValidationError(f"max_bytes must be from {LEAST_BYTES} to {MOST_BYTES}")
+    for number, make in enumerate(makers):
+        low, high = (least if number + 1 < len(makers) else 0), longest
+        if len(encoded(best := make(low))) > budget:
+            continue
+        while low < high:
+            middle = (low + high + 1) // 2
+            answer = make(middle)
+            if len(encoded(answer)) <= budget:
+                low, best = middle, answer
+            else:
+                high = middle - 1
+        return best
+    return {
+        "cut": f"nothing of the answer fits into {budget} bytes: ask for fewer results, or give a larger max_bytes"
+    }
+
+
+def pages(text: str, size: int) -> Iterable[str]:
+    """A text in pages of at most `size` bytes, which end at the end of a line where there is one."""
+    data = text.encode("utf-8", "replace")
+    at = 0
+    while at < len(data):
+        end = min(len(data), at + size)
+        if end < len(data):
+            newline = data.rfind(b"\n", at + size // 2, end)
+            end = newline + 1 if newline >= 0 else end
+            while data[end] & 0xC0 == 0x80:  # not inside a character
+                end -= 1
+        yield data[at:end].decode()
+        at = end

@@ -1,0 +1,90 @@
+"""What a session came to: goal, files, commands, outcome, cost; no model is asked."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+from hermes_tui.display import priced
+from hermes_tui.sessions import calls
+from session_adapters.model import Message, Session, ToolCall
+from session_adapters.tool_names import of_call
+
+__all__ = ["overview_of"]
+
+_MOST = 40
+"""Files and commands that are named, the last ones."""
+
+
+def overview_of(session: Session) -> dict[str, Any]:
+    """The facts of a session, from its messages."""
+    said = [one for one in session.messages if one.kind == "message" and one.content and one.visibility != "rewound"]
+    prompts = [one.content for one in said if one.role == "user"]
+    answers = [one.content for one in said if one.role == "assistant"]
+    made = [call for message in session.messages for call in message.tool_calls]
+    changed, read = _files(made)
+    commands = [call for call in made if _is_command(call)]
+    return {
+        "session_id": session.unified_id,
+        "agent": session.agent,
+        "title": session.title,
+        "cwd": session.cwd,
+        "model": session.model,
+        "started_at": session.created_at,
+        "last_active": session.updated_at,
+        "kind": session.kind,
+        "parent_session_id": f"{session.agent}:{session.parent_id}" if session.parent_id else None,
+        "goal": prompts[0] if prompts else session.preview,
+        "last_prompt": prompts[-1] if len(prompts) > 1 else None,
+        "outcome": answers[-1] if answers else None,
+        "ended_in_error": session.error or None,
+        "last_error": _last_error(session.messages) if session.error else None,
+        "files_changed": changed[-_MOST:],
+        "files_read": read[-_MOST:],
+        "commands": [_command(call) for call in commands[-_MOST:]],
+        "counts": {
+            "turns": session.turn_count,
+            "messages": session.message_count,
+            "tool_calls": len(made),
+            "files_changed": len(changed),
+            "files_read": len(read),
+            "commands": len(commands),
+            "failed_calls": sum(_failed(call) for call in made),
+        },
+        "tools": dict(Counter(call.tool_name for call in made).most_common(12)),
+        "tokens": session.tokens.total if session.tokens is not None else None,
+        "cost": priced(session.cost),
+        "first_message_id": _name(session.messages, 0),
+        "last_message_id": _name(session.messages, len(session.messages) - 1),
+    }
+
+
+def _files(made: list[ToolCall]) -> tuple[list[str], list[str]]:
+    """Those that calls changed and those that they only named, in order."""
+    changed: dict[str, None] = {}
+    named: dict[str, None] = {}
+    for call in made:
+        files = () if _is_command(call) else of_call(call).files
+        (changed if calls.edits(call) is not None else named).update(dict.fromkeys(files))
+    return list(changed), [name for name in named if name not in changed]
+
+
+def _is_command(call: ToolCall) -> bool:
+    return isinstance(call.input, dict) and any(call.input.get(key) for key in ("command", "cmd"))
+
+
+def _failed(call: ToolCall) -> bool:
+    return call.is_error or bool(calls.exit_code(call.output))
+
+
+def _command(call: ToolCall) -> str:
+    failed = next((f" [exit {status}]" for status in (calls.exit_code(call.output),) if status), "")
+    return calls.target(call) + (failed or (" [failed]" if call.is_error else ""))
+
+
+def _last_error(messages: tuple[Message, ...]) -> str | None:
+    return next((one.content for one in reversed(messages) if one.kind == "error"), None)
+
+
+def _name(messages: tuple[Message, ...], at: int) -> str | None:
+    return (messages[at].id or f"#{at}") if messages else None

@@ -1,0 +1,92 @@
+"""Which sessions a server may show: those of its options, but for the one that asks."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Mapping, Sequence
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
+from typing import NamedTuple
+
+from hermes_tui.attention.panes import parents_of
+from hermes_tui.sessions.catalogue.options import ListOptions, matches
+from hermes_tui.sessions.manager import SessionManager
+from session_adapters.model import SessionSummary
+
+__all__ = ["AskingSession", "Scope"]
+
+_RECENT = timedelta(minutes=10)
+"""A session that was active within this time may be the one that asks."""
+
+
+class AskingSession(NamedTuple):
+    """The session whose agent started this server."""
+
+    unified_id: str
+    how: str
+    """How it was recognised."""
+
+
+class Scope:
+    """What may be seen of a manager's sessions."""
+
+    def __init__(
+        self,
+        manager: SessionManager,
+        *,
+        cwd: Path | None = None,
+        since: datetime | date | None = None,
+        directory: Path | None = None,
+        ancestors: Sequence[int] | None = None,
+    ) -> None:
+        """Only sessions that were started in `cwd` or below it, and `since` then. `directory` is where the server
+        runs and `ancestors` are the processes that started it; None: this process's own."""
+        self._manager = manager
+        self._cwd = None if cwd is None else os.path.realpath(cwd)
+        self._options = ListOptions(since=since, limit=None)
+        self._directory = os.path.realpath(directory or Path.cwd())
+        self._ancestors = ancestors
+        self.client = ""
+        """As the client names itself."""
+
+    def asking(self) -> AskingSession | None:
+        """The session that asks: the one that a process above this one has open, else the latest of the client's
+        agent in this directory, if it was active just now."""
+        processes = self._manager.catalogue.processes
+        ancestors = self._ancestors
+        if ancestors is None:
+            ancestors = parents_of(Path("/proc"), os.getpid())
+        for pid in ancestors:
+            for unified, live in processes.items():
+                if live.pid == pid:
+                    return AskingSession(unified, f"process {pid}, which started this server, has it open")
+        return self._guessed(processes)
+
+    def _guessed(self, processes: Mapping[str, object]) -> AskingSession | None:
+        agent = next((name for name in self._manager.agents if name in self.client.lower()), None)
+        now = datetime.now(UTC)
+        for one in self._manager.catalogue.snapshot.sessions:  # newest first
+            if one.updated_at < now - _RECENT:
+                break
+            if one.agent == agent and one.kind != "subagent" and not one.gone and self._is_here(one):
+                return AskingSession(one.unified_id, f"the latest of {agent} in this directory, active just now")
+        return None
+
+    def _is_here(self, one: SessionSummary) -> bool:
+        return bool(one.cwd) and os.path.realpath(one.cwd or "") == self._directory
+
+    def sees(self, one: SessionSummary) -> bool:
+        """Whether the options let a session be shown."""
+        if not matches(one, self._options):
+            return False
+        if self._cwd is None:
+            return True
+        return bool(one.cwd) and Path(os.path.normpath(one.cwd or "")).is_relative_to(self._cwd)
+
+    def hidden_with(self, asking: AskingSession | None) -> Collection[str]:
+        """Native ids, after the agent's name, of what belongs to the conversation that asks."""
+        if asking is None:
+            return ()
+        agent, _, session_id = asking.unified_id.partition(":")
+        one = self._manager.catalogue.summary(agent, session_id)
+        return {f"{agent}:{name}" for name in (session_id, one.lineage_id if one is not None else None) if name}

@@ -1,0 +1,107 @@
+"""Serves the tools on standard input and output, by the protocol's own SDK.
+
+This is the only module that imports it: it takes a second of the processor's time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import mcp_types as types
+from mcp.server.lowlevel import Server
+from mcp.server.stdio import stdio_server
+
+from hermes_tui import __version__
+from hermes_tui.mcp.budget import encoded
+from hermes_tui.mcp.schemas import INSTRUCTIONS, TOOLS
+from hermes_tui.mcp.scope import Scope
+from hermes_tui.mcp.tools import AgentTools
+from hermes_tui.platform.daemon_call import in_thread
+
+__all__ = ["make_server", "serve"]
+
+_AT_ONCE = 2
+"""Calls that are worked on at the same time; the others wait."""
+
+
+def make_server(tools: AgentTools, scope: Scope) -> Server[Any]:
+    """A server of these tools, not connected yet."""
+    turns = asyncio.Semaphore(_AT_ONCE)
+
+    async def list_tools(context: Any, params: Any) -> types.ListToolsResult:
+        return types.ListToolsResult(
+            tools=[
+                types.Tool(
+                    name=one.name,
+                    title=one.title,
+                    description=one.description,
+                    input_schema=one.input_schema,
+                    output_schema=one.output_schema,
+                    annotations=types.ToolAnnotations(read_only_hint=True, open_world_hint=False),
+                )
+                for one in TOOLS
+            ]
+        )
+
+    async def call_tool(context: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
+        scope.client = _client_of(context) or scope.client
+        async with turns:
+            reply = await in_thread(tools.call, params.name, params.arguments or {})
+        if reply.error:
+            return types.CallToolResult(content=[types.TextContent(type="text", text=reply.error)], is_error=True)
+        text = types.TextContent(type="text", text=encoded(reply.answer).decode())
+        return types.CallToolResult(content=[text], structured_content=reply.answer)
+
+    async def list_resources(context: Any, params: Any) -> types.ListResourcesResult:
+        async with turns:
+            found = await in_thread(tools.recent)
+        return types.ListResourcesResult(
+            resources=[types.Resource(uri=uri, name=title, mime_type="text/markdown") for uri, title in found]
+        )
+
+    async def list_templates(context: Any, params: Any) -> types.ListResourceTemplatesResult:
+        template = types.ResourceTemplate(
+            uri_template="session://{agent}/{id}{?page}", name="session", mime_type="text/markdown"
+        )
+        return types.ListResourceTemplatesResult(resource_templates=[template])
+
+    async def read_resource(context: Any, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
+        async with turns:
+            reply = await in_thread(tools.read, str(params.uri))
+        text = reply.error or reply.answer["text"]
+        contents = types.TextResourceContents(uri=str(params.uri)[:1000], mime_type="text/markdown", text=text)
+        return types.ReadResourceResult(contents=[contents])
+
+    return Server(
+        "hermes-tui",
+        version=__version__,
+        instructions=INSTRUCTIONS,
+        on_list_tools=list_tools,
+        on_call_tool=call_tool,
+        on_list_resources=list_resources,
+        on_list_resource_templates=list_templates,
+        on_read_resource=read_resource,
+    )
+
+
+def _client_of(context: Any) -> str:
+    """How the client names itself; empty where it does not."""
+    try:
+        return str(context.session.client_params.client_info.name)
+    except AttributeError:
+        return ""
+
+
+def serve(tools: AgentTools, scope: Scope) -> None:
+    """Serve until the client closes our standard input."""
+
+    async def run() -> None:
+        server = make_server(tools, scope)
+        async with stdio_server() as (read, write):
+            await server.run(read, write, server.create_initialization_options())
+
+    try:
+        asyncio.run(run())
+    except* BrokenPipeError:
+        pass  # the client is gone, and with it who would read the answer

@@ -31,6 +31,7 @@ from hermes_tui.tui.drawing_caches import forget_drawn, let_go_of_widgets
 from hermes_tui.tui.keymap import bindings
 from hermes_tui.tui.notice import Notice
 from hermes_tui.tui.screens.main.screen import MainScreen
+from hermes_tui.tui.state.view_state import ViewFile
 from hermes_tui.tui.themes import THEMES, has_no_colour, theme_for
 from hermes_tui.tui.user_keymap import validate_keymap
 from hermes_tui.tui.widgets.session_list.rows import Forest
@@ -95,6 +96,7 @@ class HermesApp(AppActions, inherit_bindings=False):
         self.config = config = config or Config()
         self.clock = clock or Clock()
         self.named_home = named_home
+        self.view = ViewFile().read()
         self.user_keymap = dict(config.keymap)
         self._keymap_errors = validate_keymap(self.user_keymap) if self.user_keymap else []
         for one in THEMES:
@@ -277,7 +279,7 @@ class HermesApp(AppActions, inherit_bindings=False):
         """Made here, in the reading thread: with many thousand sessions it takes a moment."""
         with suppress(HermesTuiError):  # wrong settings: no costs but those that agents recorded
             snapshot = replace(snapshot, sessions=tuple(self.manager.costs.shown(snapshot.sessions)))
-        self._snapshots.put((snapshot, Forest(snapshot.sessions).prepare()))
+        self._snapshots.put((snapshot, Forest(snapshot.sessions).prepare(self.view.order)))
 
     def _say_indexing(self, words: str) -> None:
         self.in_loop(lambda: self.main.status.say_indexing(words))

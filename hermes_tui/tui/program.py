@@ -6,7 +6,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from msgspec import structs
 from textual.app import App
+
+from hermes_tui.tui.state.view_state import ViewFile, ViewState
 
 if TYPE_CHECKING:
     from hermes_tui.attention.monitor import AttentionReport
@@ -29,8 +32,15 @@ class Program(App[None], inherit_bindings=False):
     named_home: Path | None
     """The home that the program was started on by name, in place of the user's own."""
 
+    view: ViewState
+    """How the user left the screen."""
     attention: AttentionReport | None
     """What needs a person; None before the first look."""
+
+    def remember(self, **fields: object) -> None:
+        """Remember fields of `ViewState` for the next run."""
+        self.view = structs.replace(self.view, **fields)
+        ViewFile().change(**fields)
 
     @property
     def snapshot(self) -> Snapshot:

@@ -21,9 +21,9 @@ from hermes_tui.platform.log import write_failure
 from hermes_tui.platform.own_files import check_own, open_own, read_own
 from hermes_tui.platform.paths import log_file
 from hermes_tui.sessions.checksummed_file import read_part, write_parts
-from hermes_tui.tui.query_file import QueryFile, SearchesUnreadable
-from hermes_tui.tui.recent_searches import Recent
-from hermes_tui.tui.saved_searches import Saved
+from hermes_tui.tui.state.query_file import QueryFile, SearchesUnreadable
+from hermes_tui.tui.state.recent_searches import Recent
+from hermes_tui.tui.state.saved_searches import Saved
 from session_adapters.base import Environment
 
 MAGIC = b"magic\n"

@@ -11,13 +11,13 @@ import pytest
 
 from hermes_tui.platform import paths
 from hermes_tui.platform.locks import take
-from hermes_tui.tui.query_file import SearchesUnreadable, tidy
-from hermes_tui.tui.saved_searches import Saved
+from hermes_tui.tui.state.query_file import SearchesUnreadable, tidy
+from hermes_tui.tui.state.saved_searches import Saved
 
 _SAVING = """
 import sys
 from pathlib import Path
-from hermes_tui.tui.saved_searches import Saved
+from hermes_tui.tui.state.saved_searches import Saved
 saved = Saved(Path(sys.argv[1]))
 for number in range(25):
     saved.add(f"{sys.argv[2]} {number}")
@@ -54,7 +54,7 @@ def test_programs_that_save_at_once_lose_nothing(tmp_path: Path) -> None:
 def test_a_file_that_another_program_keeps_locked_is_not_changed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("hermes_tui.tui.saved_searches.PATIENCE", 0.0)
+    monkeypatch.setattr("hermes_tui.tui.state.saved_searches.PATIENCE", 0.0)
     saved = Saved(tmp_path / "saved-searches")
     saved.add("weir")
     assert take(tmp_path / "saved-searches.lock") is not None

@@ -9,8 +9,10 @@ from msgspec.structs import replace
 from hermes_tui.clock import Clock
 from hermes_tui.sessions.query import parse
 from hermes_tui.sessions.search.incremental.search import LiveResult, LiveSnapshot
+from hermes_tui.tui.widgets.session_list.order import Order
 from hermes_tui.tui.widgets.session_list.result_rows import ConversationNames, answer_of, listed
 from hermes_tui.tui.widgets.session_list.rows import Forest
+from hermes_tui.tui.widgets.session_list.shown_states import ShownStates
 from made import NOW, session
 
 CLOCK = Clock(NOW)
@@ -29,7 +31,7 @@ def test_no_more_rows_are_made_than_anybody_looks_at() -> None:
     shown = listed(LiveSnapshot(query=query, done=True), forest, names)
     assert shown.total == 700 and shown.more
     assert [one.tip.session_id for one, _ in shown.conversations] == [one.session_id for one in EVERY[:200]]
-    rows = answer_of(shown, query, CLOCK, {}, two_lines=True).rows
+    rows = answer_of(shown, query, CLOCK, {}, Order(), ShownStates(), two_lines=True).rows
     assert rows[-1].heading == "there are more: another word tells them apart" and rows[-2].snippet is not None
     assert sum(row.conversation is not None for row in rows) == 200
 

@@ -12,8 +12,8 @@ from textual.geometry import Region
 from hermes_tui.clock import Clock
 from hermes_tui.tui.themes import THEMES
 from hermes_tui.tui.widgets.session_list.list_columns import columns_for, containing
-from hermes_tui.tui.widgets.session_list.list_view import ShownAnswer
 from hermes_tui.tui.widgets.session_list.rows import Forest
+from hermes_tui.tui.widgets.session_list.shown_answer import ShownAnswer
 from hermes_tui.tui.widgets.session_list.shown_states import ShownStates
 from hermes_tui.tui.widgets.session_list.widget import SessionList
 from hermes_tui.tui.widgets.states import State

@@ -33,9 +33,10 @@ def show_splash(manager: SessionManager, config: Config) -> Splash:
     if sessions:
         from hermes_tui.clock import Clock
         from hermes_tui.tui.splash.frame import picture
+        from hermes_tui.tui.state.view_state import ViewFile
         from hermes_tui.tui.widgets.session_list.rows import Forest
 
-        clock = Clock()
+        clock, order = Clock(), ViewFile().read().order
         badges = {name: label.badge for name, label in manager.saved_labels.items()}
-        splash.show(picture(splash_image, Forest(sessions).rows(clock), badges, clock))
+        splash.show(picture(splash_image, Forest(sessions).rows(clock, order=order), badges, clock, order))
     return splash

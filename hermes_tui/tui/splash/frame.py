@@ -10,16 +10,19 @@ from hermes_tui.clock import Clock
 from hermes_tui.tui.splash.splash_image import SplashImage
 from hermes_tui.tui.widgets.cells import width_of
 from hermes_tui.tui.widgets.session_list.list_columns import RowTexts, columns_for
+from hermes_tui.tui.widgets.session_list.order import Order
 from hermes_tui.tui.widgets.session_list.rows import ListRow
 
 __all__ = ["picture"]
 
 
-def picture(splash_image: SplashImage, rows: Sequence[ListRow], badges: Mapping[str, str], clock: Clock) -> str:
+def picture(
+    splash_image: SplashImage, rows: Sequence[ListRow], badges: Mapping[str, str], clock: Clock, order: Order
+) -> str:
     """Text and control sequences; the cursor is on the first session."""
     width = splash_image.width
     columns = columns_for(width, words=splash_image.state_words)
-    writer = RowTexts(width, columns, clock.now(), badges)
+    writer = RowTexts(width, columns, clock.now(), badges, order=order)
     cursor = next((at for at, row in enumerate(rows) if row.conversation is not None), -1)
     written = [f"\x1b[{y};1H{line}" for y, line in enumerate(splash_image.lines, 1)]
     for at, row in enumerate(rows[: splash_image.height]):

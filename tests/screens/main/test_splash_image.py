@@ -15,6 +15,7 @@ from hermes_tui.tui.screens.main.next_splash import splash_image_of
 from hermes_tui.tui.splash import splash_image
 from hermes_tui.tui.splash.frame import picture
 from hermes_tui.tui.splash.splash_image import key_of, load, save
+from hermes_tui.tui.widgets.session_list.order import Order
 from pilots import drawn
 
 SIZES = [(160, 48), (80, 24), (40, 15)]
@@ -40,7 +41,7 @@ async def test_it_is_the_first_frame_but_for_what_is_counted(
         frame = drawn(app)
         made = splash_image_of(app.main, frame, "key")()
         badges = {name: label.badge for name, label in app.manager.labels.items()}
-        written = _screen(picture(made, app.main.sessions.rows, badges, app.clock), size)
+        written = _screen(picture(made, app.main.sessions.rows, badges, app.clock, Order()), size)
         lines = "\r\n".join(line.render(app.console) for line in frame)
         painted = _screen(lines, size)
         counted = [app.main.query_one(name).content_region for name in ("#counts", "#detail")]

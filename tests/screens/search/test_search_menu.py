@@ -13,10 +13,10 @@ from claude_lines import ClaudeHome
 from hermes_tui.platform.locks import take
 from hermes_tui.tui.app import HermesApp
 from hermes_tui.tui.palette import commands_of
-from hermes_tui.tui.recent_searches import Recent
-from hermes_tui.tui.saved_searches import Saved
 from hermes_tui.tui.screens.dialogs.search_menu import Offers, SearchMenu
 from hermes_tui.tui.screens.main.screen import MainScreen
+from hermes_tui.tui.state.recent_searches import Recent
+from hermes_tui.tui.state.saved_searches import Saved
 from pilots import screen_text, toasts, until
 
 Program = Callable[..., AbstractAsyncContextManager[Pilot[None]]]
@@ -122,7 +122,7 @@ async def test_those_of_the_settings_are_not_changed(program: Program, claude_ho
 async def test_what_cannot_be_written_is_said(
     program: Program, claude_home: ClaudeHome, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("hermes_tui.tui.saved_searches.PATIENCE", 0.0)
+    monkeypatch.setattr("hermes_tui.tui.state.saved_searches.PATIENCE", 0.0)
     async with program(claude_home.home, size=(120, 30)) as pilot:
         await pilot.press("slash", *"heron")
         await opened(pilot)

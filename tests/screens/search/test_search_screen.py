@@ -23,12 +23,12 @@ from hermes_tui.sessions.query import FILTERS
 from hermes_tui.sessions.search.engine import Hunt
 from hermes_tui.sessions.search.model import SearchCoverage, SourceMatch
 from hermes_tui.tui.app import HermesApp
-from hermes_tui.tui.query_file import SearchesUnreadable
-from hermes_tui.tui.recent_searches import MOST, Recent
 from hermes_tui.tui.screens.dialogs.menu import MenuScreen
 from hermes_tui.tui.screens.help import HelpScreen
 from hermes_tui.tui.screens.main.screen import MainScreen
 from hermes_tui.tui.screens.main.status import StatusBar
+from hermes_tui.tui.state.query_file import SearchesUnreadable
+from hermes_tui.tui.state.recent_searches import MOST, Recent
 from hermes_tui.tui.widgets.page import Page
 from hermes_tui.tui.widgets.search_box import SearchBox
 from hermes_tui.tui.widgets.session_list.widget import SessionList

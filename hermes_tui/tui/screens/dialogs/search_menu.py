@@ -9,8 +9,8 @@ from textual.app import ComposeResult
 
 from hermes_tui.display import safe
 from hermes_tui.tui.keymap import bindings
-from hermes_tui.tui.saved_searches import Saved
 from hermes_tui.tui.screens.dialogs.menu import MenuChoice, MenuScreen
+from hermes_tui.tui.state.saved_searches import Saved
 from hermes_tui.tui.widgets.hints import Hints
 
 __all__ = ["Offers", "SearchMenu"]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from hermes_tui.tui.query_file import SearchesUnreadable, tidy
-from hermes_tui.tui.recent_searches import Recent
-from hermes_tui.tui.saved_searches import Saved
 from hermes_tui.tui.screens.main.parts import MainParts
+from hermes_tui.tui.state.query_file import SearchesUnreadable, tidy
+from hermes_tui.tui.state.recent_searches import Recent
+from hermes_tui.tui.state.saved_searches import Saved
 
 __all__ = ["SearchHistory"]
 

@@ -101,6 +101,10 @@ class SearchResults:
             if not found.conversations:
                 self._wondering.start()
 
+    def order_changed(self) -> None:
+        """The list is in another order now: show the answer in that one."""
+        self._show_rows(top=True)
+
     def _fitting(self, query: Query) -> Sequence[Conversation]:
         """What fits by name: the same for every snapshot of an answer."""
         names = self._all_names()
@@ -130,10 +134,12 @@ class SearchResults:
         if found.conversations and snapshot.sessions is not None and not query.asks_for_states:
             sessions.set_filter(snapshot.sessions, top=top)
             return
-        if found.conversations and snapshot.sessions is not None:
+        if found.conversations and snapshot.sessions is not None and sessions.order.is_usual:
             answer = by_need(found, sessions.states, clock, two_lines=two)
         elif found.conversations:
-            answer = answer_of(found, query, clock, self.previews.snippets(self.answer), two_lines=two)
+            two = two and snapshot.sessions is None
+            snippets, states = self.previews.snippets(self.answer), sessions.states
+            answer = answer_of(found, query, clock, snippets, sessions.order, states, two_lines=two)
         elif snapshot.failure:
             answer = broken_rows(query, snapshot.failure, width)
         else:

@@ -24,6 +24,8 @@ from hermes_tui.tui.screens.empty import empty_blocks
 from hermes_tui.tui.screens.main.completion import FilterCompletion
 from hermes_tui.tui.screens.main.context_window import ContextActions
 from hermes_tui.tui.screens.main.history import SearchHistory
+from hermes_tui.tui.screens.main.list_actions import ListActions
+from hermes_tui.tui.screens.main.panes import Panes
 from hermes_tui.tui.screens.main.parts import MainParts
 from hermes_tui.tui.screens.main.search import SearchController
 from hermes_tui.tui.screens.main.session_actions import SessionActions
@@ -75,13 +77,13 @@ class MainScreen(Screen[None]):
         self.search = SearchController(parts, self.transcript, self.history, self._changed)
         complete = lambda text, at: tuple(program.manager.searches.complete(text, at))  # noqa: E731
         self.completion = FilterCompletion(parts.box, complete)
+        self.panes = Panes(parts, lambda: self.search.is_searching)
         self.status = StatusBar(parts, self.search, self.completion)
         self.actions = SessionActions(parts)
+        self.listing = ListActions(parts, self.search.results.order_changed)
         self.context = ContextActions(parts)
         self._settle = Delay(self, self._open_highlighted, _SETTLE)
         self._is_painted = False
-        self._reading = False
-        """Where there is room for one pane only: it is the transcript."""
         self._was_reading = False
         """Before the search."""
         parts.snapshot, self._first = saved, forest
@@ -172,7 +174,7 @@ class MainScreen(Screen[None]):
     def _changed(self) -> None:
         """The search shows something else now."""
         self.status.show()
-        self._arrange()
+        self.panes.arrange()
 
     # Panes -------------------------------------------------------------------------------------------------
 
@@ -183,7 +185,7 @@ class MainScreen(Screen[None]):
         classes = {"-wide": wide, "-narrow": not wide, "-tall": tall, "-short": not tall}
         self.update_classes(classes, animate=False)
         self.sessions.state_words = not wide
-        self._arrange()
+        self.panes.arrange()
         self.call_after_refresh(self._settle_layout)
 
     def _settle_layout(self) -> None:
@@ -196,32 +198,18 @@ class MainScreen(Screen[None]):
 
     def on_descendant_focus(self) -> None:
         """Other keys work now, and on a narrow screen another pane is to be seen."""
-        self._turn_to(reading=self.parts.is_reading)
+        self.panes.turn_to(reading=self.parts.is_reading)
         self.status.show_counts()
         self.status.show_hints()
 
-    def _turn_to(self, *, reading: bool) -> None:
-        self._reading = reading
-        self._arrange()
-
-    def _arrange(self) -> None:
-        """Show the right one of the panes where there is room for one only. Not by a class of the screen, which
-        would give everything on it new styles: that takes longer than to read a session."""
-        wide, searching = self.parts.is_wide, self.search.is_searching
-        alone = "none" if self._reading and not wide else None
-        self.sessions.styles.display = self.parts.detail.styles.display = alone
-        # Also where it would be shown anyway: between two sizes it must not lose the keys.
-        self.pane.styles.display = "block" if self._reading else "none" if wide and searching else None
-        self.preview.styles.display = "block" if wide and searching and not self._reading else "none"
-
     def go_to_list(self) -> None:
         """Give the keys to the list, or to what stands in its place."""
-        self._turn_to(reading=False)
+        self.panes.turn_to(reading=False)
         self.set_focus(self.parts.empty if self.has_class("-empty") else self.sessions)
 
     def go_to_transcript(self) -> None:
         """Give the keys to the transcript; at once, for what is typed ahead."""
-        self._turn_to(reading=True)
+        self.panes.turn_to(reading=True)
         self.set_focus(self.pane)
 
     # Messages ----------------------------------------------------------------------------------------------
@@ -235,7 +223,7 @@ class MainScreen(Screen[None]):
         self._settle.stop()
         shown = event.conversation
         follows = shown is not None and self.transcript.shows_one_of(shown.parts)
-        if self.parts.is_wide or self.search.is_searching or (follows and self._reading):
+        if self.parts.is_wide or self.search.is_searching or (follows and self.panes.is_reading):
             self._settle.start()
 
     def _open_highlighted(self) -> None:
@@ -295,7 +283,7 @@ class MainScreen(Screen[None]):
         """Type into the box. The focus moves at once: the next key may be in the same read."""
         if not self.sessions.is_filtered and self.focused is not self.box:
             self._was_reading = self.parts.is_reading
-        self._turn_to(reading=False)
+        self.panes.turn_to(reading=False)
         self.set_focus(self.box)
         self.search.get_ready()
 
@@ -343,6 +331,10 @@ class MainScreen(Screen[None]):
     def action_context(self, name: str) -> None:
         """`toggle` or `choose` what the agent sees: a method of `ContextActions`."""
         getattr(self.context, name)()
+
+    def action_listing(self, name: str) -> None:
+        """Change the list as a whole: one of the public methods of `ListActions`."""
+        getattr(self.listing, name)()
 
     def action_session(self, name: str) -> None:
         """Do this with the session: one of the public methods of `SessionActions`."""

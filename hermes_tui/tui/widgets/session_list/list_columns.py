@@ -12,6 +12,7 @@ from typing import NamedTuple
 from hermes_tui.display import PIN, age, safe
 from hermes_tui.tui.agent_colours import agent_colour
 from hermes_tui.tui.widgets.cells import fit, pad, width_of
+from hermes_tui.tui.widgets.session_list.order import Order
 from hermes_tui.tui.widgets.session_list.rows import Conversation, ListRow, Snippet, project_of
 from hermes_tui.tui.widgets.session_list.shown_states import ShownStates
 from hermes_tui.tui.widgets.states import State, narrow_money
@@ -79,6 +80,7 @@ class RowTexts(NamedTuple):
     states: ShownStates = ShownStates()
     marked: Collection[str] = ()
     """Keys of the conversations that are marked."""
+    order: Order = Order()
 
     def parts(self, row: ListRow, *, on_cursor: bool = False) -> list[tuple[str, str]]:
         """Texts and their purposes, at most `width` columns in all; what is faint elsewhere is read where the cursor
@@ -94,9 +96,11 @@ class RowTexts(NamedTuple):
         return parts
 
     def _heading(self, row: ListRow) -> str:
-        """A day, and where it is to name the columns, each name over its column."""
+        """A day or another group, and where it is to name the columns, the order and each name over its column."""
         if not row.names:
             return f" {row.heading}"
+        said = self.order.words if not self.order.is_usual else ""
+        heading = row.heading if said in ("", row.heading) else f"{row.heading} · {said}"
         columns = self.columns
         named = (("project", columns.project, False), ("age", columns.age, True), ("turns", columns.turns, True))
         names = "".join(
@@ -105,7 +109,7 @@ class RowTexts(NamedTuple):
             if width
         )
         room = self.width - columns.after_title - 1
-        return pad(f" {row.heading}", max(0, room)) + names
+        return pad(f" {heading}", max(0, room)) + names
 
     def _parts(self, row: ListRow, conversation: Conversation) -> list[tuple[str, str]]:
         tip = conversation.tip

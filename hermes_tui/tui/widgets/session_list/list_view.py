@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import ClassVar, NamedTuple
+from collections.abc import Collection, Mapping, Sequence
+from typing import ClassVar
 
 from rich.style import Style
 from textual.geometry import Size
@@ -12,32 +12,18 @@ from textual.widget import Widget
 
 from hermes_tui.clock import Clock
 from hermes_tui.tui.widgets.session_list.list_columns import RowTexts, columns_for, containing
-from hermes_tui.tui.widgets.session_list.rows import Conversation, Forest, ListedPart, ListRow
+from hermes_tui.tui.widgets.session_list.order import Order
+from hermes_tui.tui.widgets.session_list.rows import Conversation, Forest, ListRow
+from hermes_tui.tui.widgets.session_list.shown_answer import ListPosition, ShownAnswer
 from hermes_tui.tui.widgets.session_list.shown_states import ShownStates
 from hermes_tui.tui.widgets.styled import Parts, RowView, looks
 
-__all__ = ["SessionLines", "ShownAnswer"]
+__all__ = ["SessionLines"]
 
 
+_USUAL = Order()
 _Look = tuple[Parts, str]
 """What stands in a line, and where the cursor is on it, how that looks: `cursor` or `resting`."""
-
-
-class ShownAnswer(NamedTuple):
-    """What a search has found, to be shown in the place of all conversations."""
-
-    rows: Sequence[ListRow]
-    find: Callable[[str], Sequence[tuple[int, int]]]
-    """The characters of a title that are to be lit."""
-
-
-class _Position(NamedTuple):
-    """The place before a filter, to come back to."""
-
-    key: str
-    row: int
-    scroll: float
-    unfolded: frozenset[str]
 
 
 class SessionLines(RowView):
@@ -64,7 +50,14 @@ class SessionLines(RowView):
         *("needs", "warning", *(f"agent-{number}" for number in range(8))),
     )
 
-    def __init__(self, clock: Clock, badges: Mapping[str, str], *, id: str | None = None) -> None:  # noqa: A002
+    def __init__(
+        self,
+        clock: Clock,
+        badges: Mapping[str, str],
+        *,
+        order: Order = _USUAL,
+        id: str | None = None,  # noqa: A002
+    ) -> None:
         super().__init__(id=id)
         self._clock = clock
         self._badges = badges
@@ -76,6 +69,7 @@ class SessionLines(RowView):
         self._marked: list[str] = []
         """Keys of conversations, the one that was marked first at first."""
         self._states = ShownStates()
+        self._order = order
         self._rows: list[ListRow] = []
         self._day = clock.local(clock.now()).date()
         self._drawn: dict[int, _Look] = {}
@@ -84,7 +78,7 @@ class SessionLines(RowView):
         """Line of the view → what is to be there, as it was just compared with that: it is drawn next."""
         self._found_at = (0, 0)
         """Where the view began then, and how wide it was."""
-        self._kept: _Position | None = None
+        self._kept: ListPosition | None = None
         self.state_words = False
         """Write states out where there is room; set by the screen when the list has it to itself."""
 
@@ -143,30 +137,32 @@ class SessionLines(RowView):
     def unfold(self, keys: Collection[str]) -> None:
         """Unfold these conversations, and no others."""
         self._unfolded = set(keys)
-        self._lay(self.highlighted.key if self.highlighted else "", self.cursor)
+        self._lay_again()
 
     @property
     def states(self) -> ShownStates:
         """What the rows say of sessions besides what the sessions say."""
         return self._states
 
-    def reveal(self, unified_id: str) -> None:
-        """Put the cursor on the conversation that holds this session, unfolding what it is folded under."""
-        home = self._forest.by_session.get(unified_id)
-        if home is not None:
-            self._unfolded |= self._forest.way_to((unified_id,)) - {home.key}
-            self._lay(home.key, self.cursor)
-
-    def part(self, unified: str) -> ListedPart | None:
-        """The session of this unified id, and how it is."""
-        part = self._forest.part(unified)
-        return part and part._replace(state=self._states.of(Conversation((part.summary,))))
-
     def set_states(self, states: ShownStates) -> None:
         """Show these from now on."""
         if states != self._states:
             self._states = states
-            self._redraw_changed()
+            if self._order.group == "state" and self._answer is None:
+                self._lay_again()
+            else:
+                self._redraw_changed()
+
+    @property
+    def order(self) -> Order:
+        """How the rows are sorted and grouped."""
+        return self._order
+
+    def set_order(self, order: Order) -> None:
+        """Show the rows in this order, from the beginning; an answer is laid out by whoever gave it."""
+        self._order = order
+        if self._answer is None:
+            self._lay("", 0, top=True)
 
     @property
     def is_filtered(self) -> bool:
@@ -215,7 +211,7 @@ class SessionLines(RowView):
         if self._kept is None:
             highlighted = self.highlighted
             key = highlighted.key if highlighted else ""
-            self._kept = _Position(key, self.cursor, self.scroll_y, frozenset(self._unfolded))
+            self._kept = ListPosition(key, self.cursor, self.scroll_y, frozenset(self._unfolded))
 
     def _go_back(self) -> None:
         kept, self._kept = self._kept, None
@@ -228,10 +224,13 @@ class SessionLines(RowView):
         """Let time pass: draw the lines whose age reads differently now, and move headings after midnight."""
         today = self._clock.local(self._clock.now()).date()
         if today != self._day:
-            highlighted = self.highlighted
-            self._lay(highlighted.key if highlighted else "", self.cursor)
+            self._lay_again()
         else:
             self._redraw_changed()
+
+    def _lay_again(self) -> None:
+        """With the cursor on the conversation that it is on."""
+        self._lay(self.highlighted.key if self.highlighted else "", self.cursor)
 
     def _lay(self, key: str, index: int, *, top: bool = False) -> None:
         """Work out the rows anew, with the cursor on `key`, else near `index`."""
@@ -242,7 +241,7 @@ class SessionLines(RowView):
             self._rows = list(self._answer.rows)
         else:
             only = None if self._only is None else self._forest.way_to(self._only)
-            self._rows = self._forest.rows(self._clock, self._unfolded, only)
+            self._rows = self._forest.rows(self._clock, self._unfolded, only, self._order, self._states)
         found = next((at for at, row in enumerate(self._rows) if row.key == key), -1) if key else -1
         self.cursor = found if found >= 0 else self._first_match() if top else self.nearest(index)
         self._hold(len(self._rows))
@@ -299,7 +298,9 @@ class SessionLines(RowView):
         width = self.size.width
         columns = columns_for(width, words=self.state_words)
         find = self._answer.find if self._answer is not None else containing(())
-        return RowTexts(width, columns, self._clock.now(), self._badges, find, self._states, self._marked)
+        return RowTexts(
+            width, columns, self._clock.now(), self._badges, find, self._states, self._marked, self._order
+        )
 
     def looks(self, *, on_cursor: bool) -> Mapping[str, Style]:
         """How text of each purpose looks, on the row under the cursor or on another."""

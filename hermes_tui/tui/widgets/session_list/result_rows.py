@@ -8,7 +8,7 @@ words, too. Nothing here looks at a store.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
 from itertools import islice
 from textwrap import wrap
@@ -18,8 +18,9 @@ from hermes_tui.clock import Clock
 from hermes_tui.display import safe
 from hermes_tui.tui.widgets.session_list.headings import Headings
 from hermes_tui.tui.widgets.session_list.list_columns import containing, merged
-from hermes_tui.tui.widgets.session_list.list_view import ShownAnswer
+from hermes_tui.tui.widgets.session_list.order import Order, grouped, sorted_by
 from hermes_tui.tui.widgets.session_list.rows import Conversation, Forest, ListRow, Snippet, called
+from hermes_tui.tui.widgets.session_list.shown_answer import ShownAnswer
 from hermes_tui.tui.widgets.session_list.shown_states import ShownStates
 from session_adapters.model import SessionSummary
 
@@ -162,14 +163,20 @@ def finder(query: Query) -> Callable[[str], Sequence[tuple[int, int]]]:
 
 
 def answer_of(
-    shown: Listed, query: Query, clock: Clock, snippets: Mapping[str, Snippet], *, two_lines: bool
+    shown: Listed,
+    query: Query,
+    clock: Clock,
+    snippets: Mapping[str, Snippet],
+    order: Order,
+    states: ShownStates,
+    *,
+    two_lines: bool,
 ) -> ShownAnswer:
-    """The rows: newest first under headings for days. `snippets` by unified id of the session that was found."""
+    """The rows in the order of the list, which is usually the newest first, or the best where that is known.
+    `snippets` by unified id of the session that was found."""
     rows: list[ListRow] = []
     heading = ""
-    headings = Headings(clock)
-    for conversation, result in shown.conversations:
-        label = "best match first" if shown.ranked else headings.of(conversation.tip.updated_at)
+    for label, conversation, result in _under_headings(shown, clock, order, states):
         if label != heading:
             heading = label
             rows.append(ListRow(label, names=not rows))
@@ -177,8 +184,24 @@ def answer_of(
         if two_lines:
             rows.append(ListRow(snippet=_snippet(conversation, result, snippets)))
     if shown.more:
-        rows.append(ListRow("there are more: another word tells them apart"))
+        apart = "" if order.is_usual else ", not sorted with these"
+        rows.append(ListRow(f"there are more{apart}: another word tells them apart"))
     return ShownAnswer(rows, finder(query))
+
+
+def _under_headings(
+    shown: Listed, clock: Clock, order: Order, states: ShownStates
+) -> Iterator[tuple[str, Conversation, LiveResult | None]]:
+    """What is shown, each with its heading."""
+    if order.is_usual:
+        headings = Headings(clock)
+        for one, result in shown.conversations:
+            yield "best match first" if shown.ranked else headings.of(one.tip.updated_at), one, result
+        return
+    found = {one.key: result for one, result in shown.conversations}
+    newest = sorted((one for one, _ in shown.conversations), key=lambda one: one.activity, reverse=True)
+    for label, group in grouped(order, sorted_by(order, newest), clock, states).items():
+        yield from ((label, one, found[one.key]) for one in group)
 
 
 def by_need(shown: Listed, states: ShownStates, clock: Clock, *, two_lines: bool) -> ShownAnswer:

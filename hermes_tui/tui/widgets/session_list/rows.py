@@ -8,14 +8,18 @@ snapshot, in the reader's thread. `Forest.rows` lays it out for one filter and o
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
 from functools import cached_property
 from typing import NamedTuple
 
 from hermes_tui.clock import Clock
+from hermes_tui.tui.widgets.session_list.family import first_part, hang, settle
 from hermes_tui.tui.widgets.session_list.headings import Headings
+from hermes_tui.tui.widgets.session_list.order import Order, grouped, sorted_by
+from hermes_tui.tui.widgets.session_list.shown_states import ShownStates
 from hermes_tui.tui.widgets.states import State
-from session_adapters.model import Cost, SessionSummary, TokenUsage, unified_id
+from session_adapters.model import Cost, SessionSummary, TokenUsage
 
 __all__ = [
     "Conversation",
@@ -27,6 +31,9 @@ __all__ = [
     "project_of",
 ]
 
+_USUAL = Order()
+_NO_STATES = ShownStates()
+
 
 class Conversation:
     """The parts of one conversation, oldest first (mostly there is one), and what grew out of it."""
@@ -34,16 +41,16 @@ class Conversation:
     __slots__ = ("_haystack", "activity", "children", "key", "parts", "pinned", "tip")
 
     def __init__(self, parts: Sequence[SessionSummary]) -> None:
-        self.parts = (
+        self.parts: list[SessionSummary] = (
             sorted(parts, key=lambda part: (part.created_at, part.updated_at, part.session_id))
             if len(parts) > 1
             else list(parts)
         )
-        self.tip = _tip(self.parts) if len(parts) > 1 else parts[0]
+        self.tip: SessionSummary = _tip(self.parts) if len(parts) > 1 else parts[0]
         self.key = self.parts[0].unified_id
         """Unified id of the first part: stays the same when the conversation goes on in a new one."""
         self.children: list[Conversation] = []
-        self.activity = self.tip.updated_at
+        self.activity: datetime = self.tip.updated_at
         """Newest message in it or in anything that grew out of it."""
         self.pinned = any(part.pinned for part in self.parts)
         """The user pinned a part of it, or anything that grew out of it."""
@@ -56,6 +63,11 @@ class Conversation:
         if named := next((part.title for part in reversed(self.parts) if part.agent_title is not None), ""):
             return named
         return self.tip.title or next((part.title for part in reversed(self.parts) if part.title), "")
+
+    @property
+    def project(self) -> str:
+        """That of the tip; empty where it has none."""
+        return project_of(self.tip)
 
     @property
     def cost(self) -> Cost | None:
@@ -154,7 +166,7 @@ class Forest:
         by_id = {session.unified_id: session for session in sessions}
         groups: dict[str, list[SessionSummary]] = {}
         for session in by_id.values():
-            groups.setdefault(_first_part(session, by_id), []).append(session)
+            groups.setdefault(first_part(session, by_id), []).append(session)
         home: dict[str, Conversation] = {}
         for parts in groups.values():
             conversation = Conversation(parts)
@@ -162,10 +174,12 @@ class Forest:
                 home[part.unified_id] = conversation
         self.by_session = home
         """Unified id of any session → the conversation it is part of."""
-        self.above: Mapping[str, Conversation] = _hang(home)
+        self.above: Mapping[str, Conversation] = hang(home)
         """Key of a fork or helper → the conversation it came from."""
         self.roots = [one for one in dict.fromkeys(home.values()) if one.key not in self.above]
-        _settle(self.roots)
+        settle(self.roots)
+        self._sorted: tuple[Order, Sequence[Conversation]] = (_USUAL, self.roots)
+        """The roots in the order that was asked for last."""
 
     def __len__(self) -> int:
         return len(self.by_session)
@@ -178,11 +192,18 @@ class Forest:
         at, summary = next((at, one) for at, one in enumerate(home.parts, 1) if one.unified_id == unified)
         return ListedPart(summary, at, len(home.parts), home.cost)
 
-    def prepare(self) -> Forest:
-        """Work out what a search looks in: in the thread that reads, not at the search's first key. Itself."""
+    def prepare(self, order: Order = _USUAL) -> Forest:
+        """Work out what a search looks in, and the order of the list: in the thread that reads, not at the first key.
+        Itself."""
         for conversation in self.newest:
             conversation.prepare()
+        self._in_order(order)
         return self
+
+    def _in_order(self, order: Order) -> Sequence[Conversation]:
+        if self._sorted[0] != order:
+            self._sorted = order, sorted_by(order, self.roots)
+        return self._sorted[1]
 
     @cached_property
     def newest(self) -> Sequence[Conversation]:
@@ -209,24 +230,44 @@ class Forest:
         return frozenset(found)
 
     def rows(
-        self, clock: Clock, unfolded: Collection[str] = (), only: Collection[str] | None = None
+        self,
+        clock: Clock,
+        unfolded: Collection[str] = (),
+        only: Collection[str] | None = None,
+        order: Order = _USUAL,
+        states: ShownStates = _NO_STATES,
     ) -> list[ListRow]:
-        """The lines to show, of the conversations with these keys alone where `only` is given."""
+        """The lines to show, of the conversations with these keys alone where `only` is given. `states` are for
+        headings that tell of them."""
         rows: list[ListRow] = []
         heading = ""
-        headings = Headings(clock)
-        for root in self.roots:
-            if only is not None and root.key not in only:
-                continue
-            label = "pinned" if root.pinned else headings.of(root.activity)
+        roots = self._in_order(order)
+        if only is not None:
+            roots = [root for root in roots if root.key in only]
+        for label, root in _under_headings(roots, clock, order, states):
             if label != heading:
                 heading = label
                 rows.append(ListRow(label, names=not rows))
             if root.children:
-                _lay_out(rows, root, unfolded, only)
+                _lay_out(rows, root, unfolded, only, order)
             else:
                 rows.append(ListRow("", root))
         return rows
+
+
+def _under_headings(
+    roots: Iterable[Conversation], clock: Clock, order: Order, states: ShownStates
+) -> Iterator[tuple[str, Conversation]]:
+    """Each root with the heading that it stands under; what is pinned stands above the others in every order."""
+    if order.is_usual:
+        headings = Headings(clock)
+        for root in roots:
+            yield "pinned" if root.pinned else headings.of(root.activity), root
+        return
+    roots = list(roots)
+    yield from (("pinned", root) for root in roots if root.pinned)
+    for label, group in grouped(order, (root for root in roots if not root.pinned), clock, states).items():
+        yield from ((label, root) for root in group)
 
 
 def called(session: SessionSummary) -> str:
@@ -246,61 +287,8 @@ def _tip(parts: Sequence[SessionSummary]) -> SessionSummary:
     return max(leaves, key=lambda part: (part.live, part.updated_at, part.created_at))
 
 
-def _first_part(session: SessionSummary, by_id: dict[str, SessionSummary]) -> str:
-    """Unified id of the first known part of the conversation. A damaged store may hold circles."""
-    seen = {session.session_id}
-    current = session
-    while current.kind == "continuation" and current.parent_id and current.parent_id not in seen:
-        parent = by_id.get(unified_id(session.agent, current.parent_id))
-        if parent is None:
-            # A part in between is lost; the adapter may still know where it all began.
-            return unified_id(session.agent, current.lineage_id or current.session_id)
-        seen.add(current.parent_id)
-        current = parent
-    return current.unified_id
-
-
-def _hang(home: dict[str, Conversation]) -> dict[str, Conversation]:
-    """Put each fork and helper under the conversation it came from; key → that conversation."""
-    above: dict[str, Conversation] = {}
-    conversations = {id(conversation): conversation for conversation in home.values()}
-    for conversation in conversations.values():
-        first = conversation.parts[0]
-        if first.kind in ("fork", "subagent") and first.parent_id:
-            parent = home.get(unified_id(first.agent, first.parent_id))
-            if parent is not None and not _is_above(conversation, parent, above):
-                above[conversation.key] = parent
-                parent.children.append(conversation)
-    return above
-
-
-def _is_above(conversation: Conversation, other: Conversation | None, above: dict[str, Conversation]) -> bool:
-    """Whether hanging `conversation` under `other` would close a circle."""
-    while other is not None:
-        if other is conversation:
-            return True
-        other = above.get(other.key)
-    return False
-
-
-def _settle(roots: list[Conversation]) -> None:
-    """Work out activity from the leaves up, and sort every level newest first; what is pinned goes before."""
-    order: list[Conversation] = []
-    waiting = list(roots)
-    while waiting:
-        conversation = waiting.pop()
-        order.append(conversation)
-        waiting.extend(conversation.children)
-    for conversation in reversed(order):
-        if conversation.children:
-            conversation.children.sort(key=lambda one: (one.activity, one.key), reverse=True)
-            conversation.activity = max(conversation.activity, conversation.children[0].activity)
-            conversation.pinned = conversation.pinned or any(child.pinned for child in conversation.children)
-    roots.sort(key=lambda one: (one.pinned, one.activity, one.key), reverse=True)
-
-
 def _lay_out(
-    rows: list[ListRow], root: Conversation, unfolded: Collection[str], only: Collection[str] | None
+    rows: list[ListRow], root: Conversation, unfolded: Collection[str], only: Collection[str] | None, order: Order
 ) -> None:
     """Append `root` and what is unfolded below it. A stack, not recursion: forks of forks may go deep."""
     stack: list[tuple[Conversation, str, str]] = [(root, "", "")]
@@ -310,6 +298,8 @@ def _lay_out(
         if only is not None:
             children = [child for child in children if child.key in only]
         opened = conversation.key in unfolded
+        if opened:
+            children = sorted_by(order, children)
         rows.append(ListRow(conversation=conversation, guide=own, unfolded=opened if children else None))
         last = len(children) - 1
         for index in range(last, -1, -1) if opened else ():

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from hermes_tui.clock import Clock
 from hermes_tui.display import age, safe
-from hermes_tui.tui.widgets.session_list.rows import Conversation
 from hermes_tui.tui.widgets.states import State, state_of
 
 if TYPE_CHECKING:
     from hermes_tui.attention.monitor import Attended
+    from hermes_tui.tui.widgets.session_list.rows import Conversation
 
 __all__ = ["ShownStates"]
 

@@ -10,7 +10,7 @@ from textual.message import Message
 
 from hermes_tui.tui.keymap import bindings
 from hermes_tui.tui.widgets.session_list.list_view import SessionLines
-from hermes_tui.tui.widgets.session_list.rows import Conversation, ListRow
+from hermes_tui.tui.widgets.session_list.rows import Conversation, ListedPart, ListRow
 
 __all__ = ["SessionList"]
 
@@ -50,6 +50,18 @@ class SessionList(SessionLines, can_focus=True):
             self.at_once()
         self.post_message(self.HighlightChanged(self.highlighted))
 
+    def reveal(self, unified_id: str) -> None:
+        """Put the cursor on the conversation that holds this session, unfolding what it is folded under."""
+        home = self.forest.by_session.get(unified_id)
+        if home is not None:
+            self.unfold(self.unfolded | self.forest.way_to((unified_id,)) - {home.key})
+            self.go(next((at for at, row in enumerate(self.rows) if row.key == home.key), self.cursor))
+
+    def part(self, unified: str) -> ListedPart | None:
+        """The session of this unified id, and how it is."""
+        part = self.forest.part(unified)
+        return part and part._replace(state=self.states.of(Conversation((part.summary,))))
+
     def action_move(self, step: int) -> None:
         """One conversation up (-1) or down (1)."""
         before = self.cursor
@@ -85,7 +97,7 @@ class SessionList(SessionLines, can_focus=True):
         self.go(len(self.rows) - 1)
 
     def action_day(self, step: int) -> None:
-        """To the first conversation of the next (1) or of this or the previous (-1) day."""
+        """To the first conversation of the next (1) or of this or the previous (-1) day or other group."""
         headings = [at for at, row in enumerate(self.rows) if row.heading]
         at = bisect_left(headings, self.cursor) + (0 if step > 0 else -1)
         if step < 0 and at > 0 and headings[at] + 1 == self.cursor:
@@ -93,7 +105,7 @@ class SessionList(SessionLines, can_focus=True):
         if 0 <= at < len(headings):
             self.go(headings[at] + 1)
         else:
-            self.notify(f"There is no day {'below' if step > 0 else 'above'} this one.")
+            self.notify(f"There is no heading {'below' if step > 0 else 'above'} this one.")
 
     # Folding and opening -----------------------------------------------------------------------------------
 

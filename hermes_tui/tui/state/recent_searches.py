@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from hermes_tui.tui.query_file import QueryFile, tidy
+from hermes_tui.tui.state.query_file import QueryFile, tidy
 
 __all__ = ["MOST", "Recent"]
 

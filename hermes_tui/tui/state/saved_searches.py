@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from hermes_tui.platform.locks import take
-from hermes_tui.tui.query_file import QueryFile, tidy
+from hermes_tui.tui.state.query_file import QueryFile, tidy
 
 __all__ = ["PATIENCE", "Saved"]
 

@@ -1,0 +1,65 @@
+"""Which conversation a session is part of, and which one that grew out of."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from session_adapters.model import SessionSummary, unified_id
+
+if TYPE_CHECKING:
+    from hermes_tui.tui.widgets.session_list.rows import Conversation
+
+__all__ = ["first_part", "hang", "settle"]
+
+
+def first_part(session: SessionSummary, by_id: dict[str, SessionSummary]) -> str:
+    """Unified id of the first known part of the conversation. A damaged store may hold circles."""
+    seen = {session.session_id}
+    current = session
+    while current.kind == "continuation" and current.parent_id and current.parent_id not in seen:
+        parent = by_id.get(unified_id(session.agent, current.parent_id))
+        if parent is None:
+            # A part in between is lost; the adapter may still know where it all began.
+            return unified_id(session.agent, current.lineage_id or current.session_id)
+        seen.add(current.parent_id)
+        current = parent
+    return current.unified_id
+
+
+def hang(home: dict[str, Conversation]) -> dict[str, Conversation]:
+    """Put each fork and helper under the conversation it came from; key → that conversation."""
+    above: dict[str, Conversation] = {}
+    conversations = {id(conversation): conversation for conversation in home.values()}
+    for conversation in conversations.values():
+        first = conversation.parts[0]
+        if first.kind in ("fork", "subagent") and first.parent_id:
+            parent = home.get(unified_id(first.agent, first.parent_id))
+            if parent is not None and not _is_above(conversation, parent, above):
+                above[conversation.key] = parent
+                parent.children.append(conversation)
+    return above
+
+
+def settle(roots: list[Conversation]) -> None:
+    """Work out activity from the leaves up, and sort every level newest first; what is pinned goes before."""
+    order: list[Conversation] = []
+    waiting = list(roots)
+    while waiting:
+        conversation = waiting.pop()
+        order.append(conversation)
+        waiting.extend(conversation.children)
+    for conversation in reversed(order):
+        if conversation.children:
+            conversation.children.sort(key=lambda one: (one.activity, one.key), reverse=True)
+            conversation.activity = max(conversation.activity, conversation.children[0].activity)
+            conversation.pinned = conversation.pinned or any(child.pinned for child in conversation.children)
+    roots.sort(key=lambda one: (one.pinned, one.activity, one.key), reverse=True)
+
+
+def _is_above(conversation: Conversation, other: Conversation | None, above: dict[str, Conversation]) -> bool:
+    """Whether hanging `conversation` under `other` would close a circle."""
+    while other is not None:
+        if other is conversation:
+            return True
+        other = above.get(other.key)
+    return False

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 from hermes_tui.clock import Clock
 from hermes_tui.tui.widgets.detail import detail_parts
-from hermes_tui.tui.widgets.session_list.rows import Conversation
+from hermes_tui.tui.widgets.session_list.conversation import Conversation
 from hermes_tui.tui.widgets.session_list.shown_states import ShownStates
 from session_adapters.model import SessionSummary
 

@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hermes_tui.clock import Clock
+from hermes_tui.tui.widgets.session_list.conversation import Conversation, project_of
 from hermes_tui.tui.widgets.session_list.headings import day_heading
-from hermes_tui.tui.widgets.session_list.rows import Conversation, Forest, ListRow, project_of
+from hermes_tui.tui.widgets.session_list.rows import Forest, ListRow
 from made import NOW, ago, session
 from session_adapters.model import EPOCH, Cost, SessionSummary, TokenUsage
 

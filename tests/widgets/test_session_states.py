@@ -12,7 +12,8 @@ from hermes_tui.attention.monitor import Attended
 from hermes_tui.attention.states import SessionState, StateName
 from hermes_tui.clock import Clock
 from hermes_tui.tui.widgets.detail import detail_parts
-from hermes_tui.tui.widgets.session_list.rows import Conversation, Forest
+from hermes_tui.tui.widgets.session_list.conversation import Conversation
+from hermes_tui.tui.widgets.session_list.rows import Forest
 from hermes_tui.tui.widgets.session_list.shown_states import ShownStates
 from hermes_tui.tui.widgets.session_list.widget import SessionList
 from hermes_tui.tui.widgets.states import MEANINGS, State, state_of

@@ -1,1 +1,1 @@
-"""What the program remembers from one run to the next, in files of the user's state directory."""
+"""What the program remembers from one run to the next."""

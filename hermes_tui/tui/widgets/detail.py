@@ -6,7 +6,7 @@ from hermes_tui.clock import Clock
 from hermes_tui.display import age, compact, count, counted, safe
 from hermes_tui.tui.widgets.cells import fit, width_of
 from hermes_tui.tui.widgets.line import Part
-from hermes_tui.tui.widgets.session_list.rows import Conversation
+from hermes_tui.tui.widgets.session_list.conversation import Conversation
 from hermes_tui.tui.widgets.session_list.shown_states import ShownStates
 from session_adapters.model import EPOCH, TokenUsage
 

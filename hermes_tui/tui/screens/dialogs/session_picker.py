@@ -17,7 +17,7 @@ from hermes_tui.display import age, safe
 from hermes_tui.tui.keymap import bindings
 from hermes_tui.tui.screens.dialogs.dismissal import Dialog
 from hermes_tui.tui.widgets.cells import fit, pad, width_of
-from hermes_tui.tui.widgets.session_list.rows import project_of
+from hermes_tui.tui.widgets.session_list.conversation import project_of
 from hermes_tui.tui.widgets.styled import Parts, RowView, looks
 from session_adapters.model import SessionSummary
 

@@ -10,6 +10,7 @@ from hermes_tui.platform.background import in_background
 from hermes_tui.tui.delay import Delay
 from hermes_tui.tui.screens.main.parts import MainParts
 from hermes_tui.tui.screens.main.preview import Answer, SearchPreviews
+from hermes_tui.tui.widgets.session_list.conversation import Conversation
 from hermes_tui.tui.widgets.session_list.result_rows import (
     ConversationNames,
     answer_of,
@@ -19,7 +20,7 @@ from hermes_tui.tui.widgets.session_list.result_rows import (
     listed,
     nothing_rows,
 )
-from hermes_tui.tui.widgets.session_list.rows import Conversation, Forest
+from hermes_tui.tui.widgets.session_list.rows import Forest
 from hermes_tui.tui.workers.previewer import PreviewWish
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from hermes_tui.tui.screens.main.parts import MainParts
 from hermes_tui.tui.screens.main.results import SearchResults
 from hermes_tui.tui.screens.main.transcript import SearchHit, TranscriptController
 from hermes_tui.tui.widgets.header import SEARCHING
-from hermes_tui.tui.widgets.session_list.rows import Conversation
+from hermes_tui.tui.widgets.session_list.conversation import Conversation
 from hermes_tui.tui.workers.previewer import look
 
 if TYPE_CHECKING:

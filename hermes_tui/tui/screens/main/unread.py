@@ -12,7 +12,7 @@ from hermes_tui.tui.screens.main.parts import MainParts
 from session_adapters.model import SessionSummary
 
 if TYPE_CHECKING:
-    from hermes_tui.tui.widgets.session_list.rows import Conversation
+    from hermes_tui.tui.widgets.session_list.conversation import Conversation
     from hermes_tui.tui.widgets.transcript.open_transcript import OpenTranscript
 
 __all__ = ["UnreadController"]

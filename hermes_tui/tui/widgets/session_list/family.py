@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from session_adapters.model import SessionSummary, unified_id
 
 if TYPE_CHECKING:
-    from hermes_tui.tui.widgets.session_list.rows import Conversation
+    from hermes_tui.tui.widgets.session_list.conversation import Conversation
 
 __all__ = ["first_part", "hang", "settle"]
 

@@ -12,8 +12,9 @@ from typing import NamedTuple
 from hermes_tui.display import PIN, age, safe
 from hermes_tui.tui.agent_colours import agent_colour
 from hermes_tui.tui.widgets.cells import fit, pad, width_of
+from hermes_tui.tui.widgets.session_list.conversation import Conversation, project_of
 from hermes_tui.tui.widgets.session_list.order import Order
-from hermes_tui.tui.widgets.session_list.rows import Conversation, ListRow, Snippet, project_of
+from hermes_tui.tui.widgets.session_list.rows import ListRow, Snippet
 from hermes_tui.tui.widgets.session_list.shown_states import ShownStates
 from hermes_tui.tui.widgets.states import State, narrow_money
 

@@ -11,9 +11,10 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from hermes_tui.clock import Clock
+from hermes_tui.tui.widgets.session_list.conversation import Conversation
 from hermes_tui.tui.widgets.session_list.list_columns import RowTexts, columns_for, containing
 from hermes_tui.tui.widgets.session_list.order import Order
-from hermes_tui.tui.widgets.session_list.rows import Conversation, Forest, ListRow
+from hermes_tui.tui.widgets.session_list.rows import Forest, ListRow
 from hermes_tui.tui.widgets.session_list.shown_answer import ListPosition, ShownAnswer
 from hermes_tui.tui.widgets.session_list.shown_states import ShownStates
 from hermes_tui.tui.widgets.styled import Parts, RowView, looks

@@ -12,7 +12,7 @@ from hermes_tui.tui.widgets.session_list.headings import Headings
 
 if TYPE_CHECKING:
     from hermes_tui.clock import Clock
-    from hermes_tui.tui.widgets.session_list.rows import Conversation
+    from hermes_tui.tui.widgets.session_list.conversation import Conversation
     from hermes_tui.tui.widgets.session_list.shown_states import ShownStates
 
 __all__ = ["FIELDS", "GROUPINGS", "Field", "Grouping", "Order", "grouped", "sorted_by"]

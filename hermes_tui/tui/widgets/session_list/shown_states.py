@@ -11,7 +11,7 @@ from hermes_tui.tui.widgets.states import State, state_of
 
 if TYPE_CHECKING:
     from hermes_tui.attention.monitor import Attended
-    from hermes_tui.tui.widgets.session_list.rows import Conversation
+    from hermes_tui.tui.widgets.session_list.conversation import Conversation
 
 __all__ = ["ShownStates"]
 

@@ -1,0 +1,104 @@
+"""A conversation of the list: its sessions as one row."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from datetime import datetime
+
+from session_adapters.model import Cost, SessionSummary, TokenUsage
+
+__all__ = ["Conversation", "called", "project_of"]
+
+
+class Conversation:
+    """The parts of one conversation, oldest first (mostly there is one), and what grew out of it."""
+
+    __slots__ = ("_haystack", "activity", "children", "key", "parts", "pinned", "tip")
+
+    def __init__(self, parts: Sequence[SessionSummary]) -> None:
+        self.parts: list[SessionSummary] = (
+            sorted(parts, key=lambda part: (part.created_at, part.updated_at, part.session_id))
+            if len(parts) > 1
+            else list(parts)
+        )
+        self.tip: SessionSummary = _tip(self.parts) if len(parts) > 1 else parts[0]
+        self.key = self.parts[0].unified_id
+        """Unified id of the first part: stays the same when the conversation goes on in a new one."""
+        self.children: list[Conversation] = []
+        self.activity: datetime = self.tip.updated_at
+        """Newest message in it or in anything that grew out of it."""
+        self.pinned = any(part.pinned for part in self.parts)
+        """The user pinned a part of it, or anything that grew out of it."""
+        self._haystack = ""
+
+    @property
+    def title(self) -> str:
+        """The name that the user gave one of its parts, the latest first; else the tip's title, else the latest one
+        that any part has."""
+        if named := next((part.title for part in reversed(self.parts) if part.agent_title is not None), ""):
+            return named
+        return self.tip.title or next((part.title for part in reversed(self.parts) if part.title), "")
+
+    @property
+    def project(self) -> str:
+        """That of the tip; empty where it has none."""
+        return project_of(self.tip)
+
+    @property
+    def cost(self) -> Cost | None:
+        """Sum over the parts that have one; an estimate as soon as one is, or one is missing beside others."""
+        known = [part.cost for part in self.parts if part.cost is not None]
+        if not known:
+            return None
+        if len(self.parts) == 1:
+            return known[0]
+        estimated = len(known) < len(self.parts) or any(cost.estimated for cost in known)
+        return Cost(total_usd=sum(cost.total_usd for cost in known), estimated=estimated)
+
+    @property
+    def turns(self) -> int:
+        """Sum over the parts."""
+        return sum(part.turn_count for part in self.parts)
+
+    @property
+    def tokens(self) -> TokenUsage | None:
+        """Sum over the parts that have a count."""
+        known = [part.tokens for part in self.parts if part.tokens is not None]
+        return sum(known, TokenUsage()) if known else None
+
+    @property
+    def partial(self) -> bool:
+        """Counts are lower bounds."""
+        return any(part.partial for part in self.parts)
+
+    def holds(self, sessions: Collection[str]) -> bool:
+        """Whether one of its parts is among these unified ids."""
+        return any(part.unified_id in sessions for part in self.parts)
+
+    @property
+    def haystack(self) -> str:
+        """What `Forest.containing` looks in: titles, projects, the agent and ids, in lower case."""
+        if not self._haystack:
+            self.prepare()
+        return self._haystack
+
+    def prepare(self) -> None:
+        """Work out `haystack`."""
+        self._haystack = "\n".join(map(called, self.parts)).lower()
+
+
+def called(session: SessionSummary) -> str:
+    """What a session is called: title, project, agent and id, a line each."""
+    return "\n".join((session.title, project_of(session), session.agent, session.session_id))
+
+
+def project_of(session: SessionSummary) -> str:
+    """The last part of its working directory; empty when it has none."""
+    return session.cwd.rstrip("/").rpartition("/")[2] if session.cwd else ""
+
+
+def _tip(parts: Sequence[SessionSummary]) -> SessionSummary:
+    """The part that goes on: the newest of those that no other part continues."""
+    continued = {part.parent_id for part in parts if part.kind == "continuation"}
+    leaves = [part for part in parts if part.session_id not in continued] or parts
+    return max(leaves, key=lambda part: (part.live, part.updated_at, part.created_at))

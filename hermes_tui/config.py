@@ -19,7 +19,18 @@ from hermes_tui import errors
 from hermes_tui.platform import paths
 from session_adapters.reading.files import read_small
 
-__all__ = ["AttentionSettings", "Config", "ContextWindow", "Hector", "NotifyForm", "Price", "config_file", "load"]
+__all__ = [
+    "USUAL_COLUMNS",
+    "AttentionSettings",
+    "Column",
+    "Config",
+    "ContextWindow",
+    "Hector",
+    "NotifyForm",
+    "Price",
+    "config_file",
+    "load",
+]
 
 _LIMIT = 256 << 10
 """Bytes; a settings file longer than that is not one."""
@@ -66,6 +77,9 @@ class Hector(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         return f"Hector({len(self.dsn)} addresses)"
 
 
+Column = Literal["project", "model", "branch", "age", "turns", "tokens", "cost", "size", "state"]
+"""A column of the session list, from left to right."""
+USUAL_COLUMNS: tuple[Column, ...] = ("project", "age", "turns", "cost", "state")
 NotifyForm = Literal["off", "bell", "osc9", "osc99", "osc777", "command"]
 _UNITS = {"": 1, "s": 1, "m": 60, "h": 3600}
 
@@ -107,6 +121,9 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Colours, by the name of a theme, as `--theme`."""
     mouse: bool = True
     """`false`: the mouse is left to the terminal, as with `--no-mouse`."""
+    columns: tuple[Column, ...] = USUAL_COLUMNS
+    """The columns of the session list besides the title, of `project`, `model`, `branch`, `age`, `turns`, `tokens`,
+    `cost`, `size`, `state`; `c` in the list chooses others, which goes before."""
     index: bool = True
     """`false`: no search index is kept; the sessions themselves are searched each time."""
     keymap: Mapping[str, str] = field(default_factory=dict)

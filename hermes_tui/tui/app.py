@@ -101,7 +101,7 @@ class HermesApp(AppActions, inherit_bindings=False):
         self._keymap_errors = validate_keymap(self.user_keymap) if self.user_keymap else []
         for one in THEMES:
             self.register_theme(one)
-        self.theme = self._theme_read = theme_for(config.theme, no_colour=self.no_colour)
+        self.theme = self._theme_read = theme_for(config.theme or self.view.theme, no_colour=self.no_colour)
         self.stylesheet.set_variables(self.get_css_variables())
         self._painted = painted
         self.splash = splash

@@ -179,7 +179,12 @@ class AppActions(Program, inherit_bindings=False):
         at = names.index(self.theme) if self.theme in names else -1
         self.theme = names[(at + 1) % len(names)]
         self.clear_notifications()  # the theme before is of no interest any more
-        self.notify(f"Theme: {self.theme} (--theme {self.theme} begins with it)")
+        said = f"Theme: {self.theme}"
+        if self.config.theme is not None:
+            said += f" (the next start begins with {self.config.theme}, which was asked for)"
+        else:
+            self.remember(theme=self.theme)
+        self.notify(said)
 
     def action_refresh(self) -> None:
         """Look at the stores without waiting for the next turn."""

@@ -65,6 +65,19 @@ def test_the_row_under_the_cursor_looks_different(theme: Theme, colours: ColorSy
     assert len({looks("no-cursor"), looks("resting"), looks("cursor")}) == 3
 
 
+@pytest.mark.parametrize("name", ["hermes-dark", "hermes-light", "high-contrast"])
+def test_rows_and_frames_are_told_from_the_background_at_256_colours(name: str) -> None:
+    """Most terminals over SSH have no more: what is mixed there must not come out as the background."""
+    (theme,) = (one for one in THEMES if one.name == name)
+
+    def shown(colour: str) -> Color:
+        return Color.from_rich_color(RichColor.parse(colour).downgrade(ColorSystem.EIGHT_BIT))
+
+    background = shown(theme.background or "")
+    for purpose in ("cursor-background", "resting-background", "rule"):
+        assert contrast(shown(theme.variables[purpose]), background) >= 1.35, purpose
+
+
 def contrast(one: Color, other: Color) -> float:
     """WCAG 2.1 contrast ratio, 1 to 21."""
 

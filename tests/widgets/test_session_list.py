@@ -104,7 +104,7 @@ async def test_columns_are_aligned_and_the_row_says_it_all() -> None:
         ]
 
 
-@pytest.mark.parametrize(("width", "named"), [(29, ["age"]), (45, ["age"]), (53, ["age", "cost"]), (60, 4), (200, 4)])
+@pytest.mark.parametrize(("width", "named"), [(29, ["age"]), (45, ["age"]), (53, ["age", "cost"]), (72, 4), (200, 4)])
 async def test_the_first_heading_names_the_columns_that_there_are(width: int, named: list[str] | int) -> None:
     app = ListApp()
     async with app.run_test(size=(width, 4)) as pilot:

@@ -23,9 +23,11 @@ __all__ = ["Splash", "show_splash"]
 def show_splash(manager: SessionManager, config: Config) -> Splash:
     """Show the sessions of the last run, where it left a splash image for this terminal. Raises nothing."""
     from hermes_tui.tui.splash.splash_image import key_of, load
+    from hermes_tui.tui.state.view_state import ViewFile
 
     columns, rows = shutil.get_terminal_size()  # as Textual measures it
-    splash = Splash(key_of(config, columns, rows), (columns, rows))
+    view = ViewFile().read()
+    splash = Splash(key_of(config, view, columns, rows), (columns, rows))
     splash_image = load(splash.key)
     if splash_image is None:
         return splash
@@ -33,10 +35,12 @@ def show_splash(manager: SessionManager, config: Config) -> Splash:
     if sessions:
         from hermes_tui.clock import Clock
         from hermes_tui.tui.splash.frame import picture
-        from hermes_tui.tui.state.view_state import ViewFile
         from hermes_tui.tui.widgets.session_list.rows import Forest
 
-        clock, order = Clock(), ViewFile().read().order
+        clock = Clock()
         badges = {name: label.badge for name, label in manager.saved_labels.items()}
-        splash.show(picture(splash_image, Forest(sessions).rows(clock, order=order), badges, clock, order))
+        chosen = view.columns_of(config)
+        splash.show(
+            picture(splash_image, Forest(sessions).rows(clock, order=view.order), badges, clock, view.order, chosen)
+        )
     return splash

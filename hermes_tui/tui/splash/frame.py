@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from rich.cells import set_cell_size
 
 from hermes_tui.clock import Clock
+from hermes_tui.config import Column
 from hermes_tui.tui.splash.splash_image import SplashImage
 from hermes_tui.tui.widgets.cells import width_of
 from hermes_tui.tui.widgets.session_list.list_columns import RowTexts, columns_for
@@ -17,11 +18,16 @@ __all__ = ["picture"]
 
 
 def picture(
-    splash_image: SplashImage, rows: Sequence[ListRow], badges: Mapping[str, str], clock: Clock, order: Order
+    splash_image: SplashImage,
+    rows: Sequence[ListRow],
+    badges: Mapping[str, str],
+    clock: Clock,
+    order: Order,
+    chosen: Collection[Column],
 ) -> str:
     """Text and control sequences; the cursor is on the first session."""
     width = splash_image.width
-    columns = columns_for(width, words=splash_image.state_words)
+    columns = columns_for(width, words=splash_image.state_words, chosen=chosen, order=order)
     writer = RowTexts(width, columns, clock.now(), badges, order=order)
     cursor = next((at for at, row in enumerate(rows) if row.conversation is not None), -1)
     written = [f"\x1b[{y};1H{line}" for y, line in enumerate(splash_image.lines, 1)]

@@ -18,6 +18,7 @@ import msgspec
 from hermes_tui.config import Config
 from hermes_tui.platform import paths
 from hermes_tui.sessions.checksummed_file import forget_others, read_part, write_parts
+from hermes_tui.tui.state.view_state import ViewState
 
 __all__ = ["Ink", "SplashImage", "file_of", "key_of", "load", "save"]
 
@@ -58,9 +59,9 @@ class SplashImage(msgspec.Struct, frozen=True, kw_only=True):
 _DECODER = msgspec.msgpack.Decoder(SplashImage)
 
 
-def key_of(config: Config, columns: int, rows: int) -> str:
+def key_of(config: Config, view: ViewState, columns: int, rows: int) -> str:
     """Differs where first frames look different."""
-    settings = (config.theme, config.read_only, sorted(config.keymap.items()))
+    settings = (config.theme or view.theme, view.split, config.read_only, sorted(config.keymap.items()))
     return repr((columns, rows, settings, [(name, os.environ.get(name)) for name in _SIGNS]))
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from msgspec import MsgspecError, Struct, json, structs
 
+from hermes_tui.config import Column, Config
 from hermes_tui.platform import paths
 from hermes_tui.platform.atomic_write import replacing
 from hermes_tui.platform.background import in_background
@@ -29,6 +30,14 @@ class ViewState(Struct, frozen=True, kw_only=True):
     theme: str | None = None
     """The theme that was chosen by key; the settings' goes before it."""
     order: Order = Order()
+    columns: tuple[Column, ...] | None = None
+    """Those of the session list that were chosen by key; None: those of the settings."""
+    split: int = 0
+    """Percent of the screen that the list takes beside the transcript; 0: as it is at first."""
+
+    def columns_of(self, config: Config) -> tuple[Column, ...]:
+        """The columns of the session list."""
+        return config.columns if self.columns is None else self.columns
 
 
 class ViewFile:

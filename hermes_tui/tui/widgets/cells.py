@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from rich.cells import cell_len, set_cell_size
 
-__all__ = ["fit", "pad", "width_of"]
+__all__ = ["fit", "pad", "pad_end", "width_of"]
 
 
 def width_of(text: str) -> int:
@@ -31,3 +31,11 @@ def pad(text: str, width: int, *, right: bool = False) -> str:
     shown = fit(text, width)
     blanks = " " * (width - width_of(shown))
     return blanks + shown if right else shown + blanks
+
+
+def pad_end(text: str, width: int) -> str:
+    """`text` in exactly `width` columns, of what is too long its end: of names that begin alike it tells more."""
+    at = 0
+    while width > 0 and width_of(text) - width_of(text[:at]) > width - (at > 0):
+        at += 1
+    return pad(f"…{text[at:]}" if at else text, width)

@@ -12,15 +12,16 @@ from session_adapters.model import EPOCH, TokenUsage
 
 __all__ = ["detail_parts"]
 
-_LEAST_FIRST = ("branch", "parts", "titled", "turns", "tokens", "model", "times")
+_LEAST_FIRST = ("branch", "parts", "titled", "turns", "tokens", "model", "times", "agent")
 """What is left out first. Branch and turns are in other places, too."""
 
 
 def detail_parts(
-    conversation: Conversation, clock: Clock, width: int, states: ShownStates
+    conversation: Conversation, clock: Clock, width: int, states: ShownStates, agent: str = ""
 ) -> tuple[list[Part], list[Part]]:
-    """Left: model, branch, turns, tokens, parts, notes, the user's own marks, times, without the least of them where
-    `width` is too little. Right: the state in words, what it is about and since when: half of the line at most."""
+    """Left: `agent` as it is called, model, branch, turns, tokens, parts, notes, the user's own marks, times, without
+    the least of them where `width` is too little. Right: the state in words, what it is about and since when: half of
+    the line at most."""
     tip = conversation.tip
     least = "≥ " if conversation.partial else ""
     right: list[Part] = []
@@ -30,6 +31,7 @@ def detail_parts(
     tokens = conversation.tokens or TokenUsage()
     given, written = count(tokens.total - tokens.output_tokens), count(tokens.output_tokens)
     facts = {
+        "agent": agent,
         "model": safe(tip.model or ""),
         "branch": safe(tip.git_branch or ""),
         "turns": f"{least}{counted(conversation.turns, 'turn')}",

@@ -156,6 +156,24 @@ class RowView(ScrollView, Styled, inherit_bindings=False):
         """Let the view begin there, at once."""
         self.scroll_to(y=y, animate=False, force=True, immediate=True)
 
+    def hold(self, height: int) -> None:
+        """Make room for so many lines. A layout of the screen would paint every line of the list again, and most of
+        an answer looks like the one before: there is one only where the scrollbar comes or goes."""
+        if not self.size:
+            # Before the first layout: with its scrollbar from the beginning it is laid out once.
+            self.show_vertical_scrollbar = height > self.app.size.height
+        if self.virtual_size.height == height:
+            return
+        size = Size(self.size.width, height)
+        if not self.size or self.show_vertical_scrollbar is not (height > self.size.height):
+            self.virtual_size = size
+            return
+        self.set_reactive(Widget.virtual_size, size)
+        if self.show_vertical_scrollbar:
+            self.vertical_scrollbar.window_virtual_size = height
+        if self.scroll_y > self.max_scroll_y:
+            self.jump(self.max_scroll_y)
+
     def on_resize(self) -> None:
         """Fit the rows in."""
         self.fit()

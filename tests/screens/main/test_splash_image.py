@@ -9,12 +9,13 @@ import pyte
 import pytest
 
 from claude_lines import ClaudeHome
-from hermes_tui.config import Config
+from hermes_tui.config import USUAL_COLUMNS, Config
 from hermes_tui.platform import paths
 from hermes_tui.tui.screens.main.next_splash import splash_image_of
 from hermes_tui.tui.splash import splash_image
 from hermes_tui.tui.splash.frame import picture
 from hermes_tui.tui.splash.splash_image import key_of, load, save
+from hermes_tui.tui.state.view_state import ViewState
 from hermes_tui.tui.widgets.session_list.order import Order
 from pilots import drawn
 
@@ -41,7 +42,7 @@ async def test_it_is_the_first_frame_but_for_what_is_counted(
         frame = drawn(app)
         made = splash_image_of(app.main, frame, "key")()
         badges = {name: label.badge for name, label in app.manager.labels.items()}
-        written = _screen(picture(made, app.main.sessions.rows, badges, app.clock, Order()), size)
+        written = _screen(picture(made, app.main.sessions.rows, badges, app.clock, Order(), USUAL_COLUMNS), size)
         lines = "\r\n".join(line.render(app.console) for line in frame)
         painted = _screen(lines, size)
         counted = [app.main.query_one(name).content_region for name in ("#counts", "#detail")]
@@ -64,7 +65,7 @@ async def test_it_is_the_first_frame_but_for_what_is_counted(
 def test_it_is_for_one_kind_of_terminal_only(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(paths, "cache_dir", lambda: tmp_path / "cache")
     ink = splash_image.Ink("\x1b[1m", "\x1b[0m")
-    key = key_of(Config(), 80, 24)
+    key = key_of(Config(), ViewState(), 80, 24)
     one = splash_image.SplashImage(
         key=key,
         lines=("a", "b"),
@@ -80,11 +81,13 @@ def test_it_is_for_one_kind_of_terminal_only(tmp_path: Any, monkeypatch: pytest.
     assert load(key) is None
     save(one)
     assert load(key) == one
-    assert load(key_of(Config(), 81, 24)) is None
-    assert load(key_of(Config(theme="ansi"), 80, 24)) is None
-    assert load(key_of(Config(keymap={"list.open": "o"}), 80, 24)) is None
+    assert load(key_of(Config(), ViewState(), 81, 24)) is None
+    assert load(key_of(Config(), ViewState(theme="ansi"), 80, 24)) is None
+    assert load(key_of(Config(), ViewState(split=60), 80, 24)) is None
+    assert load(key_of(Config(theme="ansi"), ViewState(), 80, 24)) is None
+    assert load(key_of(Config(keymap={"list.open": "o"}), ViewState(), 80, 24)) is None
     monkeypatch.setenv("NO_COLOR", "1")
-    assert load(key_of(Config(), 80, 24)) is None
+    assert load(key_of(Config(), ViewState(), 80, 24)) is None
     file = splash_image.file_of(key)
     damaged = bytearray(file.read_bytes())
     damaged[-3] ^= 1

@@ -1,9 +1,11 @@
-"""What keys change about the list as a whole: its order."""
+"""What keys change about the list as a whole: its order, its columns."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import get_args
 
+from hermes_tui.config import Column
 from hermes_tui.tui.screens.dialogs.menu import MenuChoice, MenuScreen
 from hermes_tui.tui.screens.main.parts import MainParts
 from hermes_tui.tui.widgets.session_list.order import FIELDS, GROUPINGS, Field, Grouping, Order
@@ -44,6 +46,26 @@ class ListActions:
         """The opposite direction: oldest first, cheapest first."""
         now = self._parts.sessions.order
         self._set(now.by(now.field))
+
+    def columns(self, at: int = 0) -> None:
+        """Choose the columns, one after the other. `at`: the line that the cursor is on at first."""
+        program = self._parts.program
+        usual, shown = program.config.columns, program.view.columns_of(program.config)
+        names = get_args(Column)
+        choices = [
+            MenuChoice(str(number), name, "shown" if name in shown else "") for number, name in enumerate(names, 1)
+        ]
+
+        def chosen(key: str | None) -> None:
+            if key is None:
+                return
+            turned = names[int(key) - 1]
+            new = tuple(name for name in names if (name in shown) is not (name == turned))
+            self._parts.sessions.set_columns(new)
+            program.remember(columns=None if set(new) == set(usual) else new)
+            self.columns(int(key) - 1)
+
+        program.push_screen(MenuScreen("Columns, as far as there is room", choices, at=at), chosen)
 
     def _set(self, order: Order) -> None:
         self._parts.sessions.set_order(order)

@@ -37,7 +37,8 @@ class MainParts:
         """What is known of Hermes' gateway; None before the first look."""
         self.header = Header(id="header")
         self.box = self.header.box
-        self.sessions = SessionList(clock, badges, order=program.view.order, id="sessions")
+        chosen = program.view.columns_of(program.config)
+        self.sessions = SessionList(clock, badges, order=program.view.order, chosen=chosen, id="sessions")
         self.pane = TranscriptPane(clock)
         self.preview = MatchPreview(clock)
         """What is shown of a session that a search has found, until it is opened."""

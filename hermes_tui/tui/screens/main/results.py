@@ -136,7 +136,7 @@ class SearchResults:
             sessions.set_filter(snapshot.sessions, top=top)
             return
         if found.conversations and snapshot.sessions is not None and sessions.order.is_usual:
-            answer = by_need(found, sessions.states, clock, two_lines=two)
+            answer = by_need(found, sessions.states)
         elif found.conversations:
             two = two and snapshot.sessions is None
             snippets, states = self.previews.snippets(self.answer), sessions.states

@@ -25,7 +25,7 @@ from hermes_tui.tui.screens.main.completion import FilterCompletion
 from hermes_tui.tui.screens.main.context_window import ContextActions
 from hermes_tui.tui.screens.main.history import SearchHistory
 from hermes_tui.tui.screens.main.list_actions import ListActions
-from hermes_tui.tui.screens.main.panes import Panes
+from hermes_tui.tui.screens.main.panes import TALL, WIDE, Panes
 from hermes_tui.tui.screens.main.parts import MainParts
 from hermes_tui.tui.screens.main.search import SearchController
 from hermes_tui.tui.screens.main.session_actions import SessionActions
@@ -46,10 +46,6 @@ __all__ = ["MainScreen"]
 _SETTLE = 0.12
 """Seconds that the cursor must rest on a session before it is opened beside the list."""
 _MINUTE = 60.0
-_WIDE = 120
-"""Columns from which both panes stand side by side."""
-_TALL = 10
-"""Lines from which there is room for the line of details."""
 
 
 class MainScreen(Screen[None]):
@@ -57,8 +53,8 @@ class MainScreen(Screen[None]):
 
     BINDINGS = bindings("main")
     AUTO_FOCUS = "SessionList"
-    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (_WIDE, "-wide")]  # noqa: RUF012  (as Screen declares it)
-    VERTICAL_BREAKPOINTS = [(0, "-short"), (_TALL, "-tall")]  # noqa: RUF012  (as Screen declares it)
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (WIDE, "-wide")]  # noqa: RUF012  (as Screen declares it)
+    VERTICAL_BREAKPOINTS = [(0, "-short"), (TALL, "-tall")]  # noqa: RUF012  (as Screen declares it)
 
     class Painted(Message):
         """The first frame is on the terminal."""
@@ -68,8 +64,8 @@ class MainScreen(Screen[None]):
     ) -> None:
         """The first frame shows `saved`, and `forest`, which was made from it. Its classes are known before it is
         composed, so that it is styled and laid out once."""
-        wide = "-wide" if program.size.width >= _WIDE else "-narrow"
-        super().__init__(classes=f"{wide} {'-tall' if program.size.height >= _TALL else '-short'}")
+        wide = "-wide" if program.size.width >= WIDE else "-narrow"
+        super().__init__(classes=f"{wide} {'-tall' if program.size.height >= TALL else '-short'}")
         self.parts = parts = MainParts(self, program, badges)
         self.sessions, self.pane, self.preview, self.box = parts.sessions, parts.pane, parts.preview, parts.box
         self.transcript = TranscriptController(parts, reader)
@@ -77,7 +73,7 @@ class MainScreen(Screen[None]):
         self.search = SearchController(parts, self.transcript, self.history, self._changed)
         complete = lambda text, at: tuple(program.manager.searches.complete(text, at))  # noqa: E731
         self.completion = FilterCompletion(parts.box, complete)
-        self.panes = Panes(parts, lambda: self.search.is_searching)
+        self.panes = Panes(parts, lambda: self.search.is_searching, self._settle_layout)
         self.status = StatusBar(parts, self.search, self.completion)
         self.actions = SessionActions(parts)
         self.listing = ListActions(parts, self.search.results.order_changed)
@@ -104,6 +100,7 @@ class MainScreen(Screen[None]):
         """Let ages grow; under a fixed clock they do not."""
         self.parts.empty.show([Paragraph(), Paragraph("Reading the stores …", style="faint")])
         self.sessions.state_words = not self.parts.is_wide
+        self.panes.arrange()
         if self.snapshot.sessions:
             self.apply(self.snapshot, self._first)
             self.status.show_detail()
@@ -180,12 +177,9 @@ class MainScreen(Screen[None]):
 
     def on_resize(self, event: events.Resize) -> None:
         """Side by side or one at a time."""
-        wide, tall = event.size.width >= _WIDE, event.size.height >= _TALL
+        self.panes.is_zoomed = False
         # Before the base class lays out: otherwise everything is painted as it looked in the size before, and again.
-        classes = {"-wide": wide, "-narrow": not wide, "-tall": tall, "-short": not tall}
-        self.update_classes(classes, animate=False)
-        self.sessions.state_words = not wide
-        self.panes.arrange()
+        self.panes.fit(*event.size)
         self.call_after_refresh(self._settle_layout)
 
     def _settle_layout(self) -> None:
@@ -327,6 +321,10 @@ class MainScreen(Screen[None]):
     def action_recent(self) -> None:
         """Choose one of the recent and the saved searches, save one or remove one."""
         self.history.choose(self.search.typed, self.search_for)
+
+    def action_panes(self, name: str) -> None:
+        """Zoom or move the panes: one of the public methods of `Panes`."""
+        getattr(self.panes, name)()
 
     def action_context(self, name: str) -> None:
         """`toggle` or `choose` what the agent sees: a method of `ContextActions`."""

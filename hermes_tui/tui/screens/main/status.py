@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from hermes_tui.display import safe
 from hermes_tui.tui.screens.main.completion import FilterCompletion
 from hermes_tui.tui.screens.main.parts import MainParts
 from hermes_tui.tui.screens.main.search import SearchController
@@ -24,6 +25,7 @@ class StatusBar:
         self._parts = parts
         self._search = search
         self._completion = completion
+        self._labels: dict[str, str] = {}
         self._indexing = ""
         """How far the index is; empty where there is nothing to be said."""
 
@@ -77,11 +79,19 @@ class StatusBar:
             parts.detail.show(hint)
         elif conversation is not None:
             width = parts.screen.app.size.width
-            parts.detail.show(*detail_parts(conversation, parts.clock, width, parts.sessions.states))
+            agent = self._label(conversation.tip.agent)
+            parts.detail.show(*detail_parts(conversation, parts.clock, width, parts.sessions.states, agent))
         elif parts.sessions.is_filtered:
             parts.detail.show([(" No session matches; esc leaves the search.", "faint")])
         else:
             parts.detail.show()
+
+    def _label(self, agent: str) -> str:
+        """What people call an agent."""
+        if agent not in self._labels:
+            labels = self._parts.program.manager.saved_labels
+            self._labels.update((name, safe(one.label)) for name, one in labels.items())
+        return self._labels.setdefault(agent, safe(agent))
 
     def show_hints(self) -> None:
         """Show the keys of what has the focus."""

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime
-from typing import NamedTuple
+from typing import NamedTuple, get_args
 
-from hermes_tui.display import PIN, age, safe
+from hermes_tui.config import USUAL_COLUMNS, Column
+from hermes_tui.display import PIN, age, count, safe, size
 from hermes_tui.tui.agent_colours import agent_colour
-from hermes_tui.tui.widgets.cells import fit, pad, width_of
-from hermes_tui.tui.widgets.session_list.conversation import Conversation, project_of
+from hermes_tui.tui.widgets.cells import fit, pad, pad_end, width_of
+from hermes_tui.tui.widgets.session_list.conversation import Conversation
 from hermes_tui.tui.widgets.session_list.order import Order
 from hermes_tui.tui.widgets.session_list.rows import ListRow, Snippet
 from hermes_tui.tui.widgets.session_list.shown_states import ShownStates
@@ -20,44 +21,77 @@ from hermes_tui.tui.widgets.states import State, narrow_money
 
 __all__ = ["Columns", "RowTexts", "columns_for", "containing", "lit_parts", "merged"]
 
-_AGE = 3
-_TURNS = 5
+_WIDTHS: Mapping[Column, int] = {"age": 3, "turns": 5, "tokens": 6, "cost": 6, "size": 6, "model": 17, "branch": 12}
+_LEAST_FIRST: tuple[Column, ...] = ("branch", "model", "size", "tokens", "turns", "project")
+"""What is left out first where titles would have too little room."""
+_LEAD = 7
+"""Columns before a title, and one behind it."""
+_LEFT: tuple[Column, ...] = ("project", "model", "branch", "state")
+"""Columns of words; numbers are aligned to the right."""
+_USUAL_ORDER = Order()
+_LEAST_TITLE = 16
+"""Columns that a title keeps where something urgent is said beside it."""
 _RELATION = {"fork": "fork ", "subagent": "sub "}
 
 
 class Columns(NamedTuple):
-    """Widths, 0 for a column that is left out; the title takes what is left."""
+    """The columns that there is room for, from left to right; the title takes what is left."""
 
-    project: int
-    age: int
-    turns: int
-    cost: int
-    state: int
-    """1 for the glyph alone, more for glyph and word."""
+    widths: Mapping[Column, int]
+
+    @property
+    def state(self) -> int:
+        """Columns of the state: 1 for the glyph alone, more for glyph and word, 0 without it."""
+        return self.widths.get("state", 0)
 
     @property
     def figures(self) -> int:
-        """What turns, cost and state take together, with the blanks between them."""
-        return sum(width + 1 for width in (self.turns, self.cost, self.state) if width) - 1
+        """What the columns behind the age take together, with the blanks between them."""
+        return sum(width + 1 for name, width in self.widths.items() if name not in ("project", "age")) - 1
 
     @property
     def after_title(self) -> int:
         """What the columns to the right of the title take, with a blank before each."""
-        return sum(width + 1 for width in self if width)
+        return sum(width + 1 for width in self.widths.values())
 
 
-def columns_for(width: int, *, words: bool) -> Columns:
-    """What fits into `width` columns. With `words`, states are written out where there is room."""
-    if width < 30:
-        return Columns(0, _AGE, 0, 0, 1 if width >= 24 else 0)
-    if width < 46:
-        return Columns(0, _AGE, 0, 0, 1)
+def columns_for(
+    width: int, *, words: bool, chosen: Collection[Column] = USUAL_COLUMNS, order: Order = _USUAL_ORDER
+) -> Columns:
+    """What fits into `width` columns of those that were chosen and of what the list is sorted by. With `words`, the
+    list has the screen to itself, and states are written out where there is room; beside a transcript titles have
+    room first."""
+    shown = [name for name in get_args(Column) if name in chosen or name == order.field]
+    if order.field in ("tokens", "size") and order.field not in chosen and "turns" in shown:
+        shown.remove("turns")
     if width < 54:
-        return Columns(0, _AGE, 0, 6, 1)
-    project = 9 if width < 72 else 12 if width < 100 else 20
-    # With words: for `? approval`, then `■ suspended`, then `↻ resume pending`.
-    state = 1 if not words or width < 64 else 10 if width < 72 else 11 if width < 100 else 16
-    return Columns(project, _AGE, _TURNS, 6, state)
+        narrow = ["age", "state"] if width >= 24 else ["age"]
+        shown = [name for name in shown if name in (*narrow, "cost" if width >= 46 else "age")]
+    widths = {name: _WIDTHS.get(name, 0) for name in shown}
+    if "project" in widths:
+        widths["project"] = 9 if width < 72 else 12 if width < 100 else 20
+    if "state" in widths:
+        # With words: for `? approval`, then `■ suspended`, then `↻ resume pending`.
+        widths["state"] = 1 if not words or width < 64 else 10 if width < 72 else 11 if width < 100 else 16
+    title = 16 if words else min(28, width * 0.42)
+    for name in _LEAST_FIRST if width >= 54 else ():
+        if width - Columns(widths).after_title - _LEAD >= title:
+            break
+        if name != order.field:
+            widths.pop(name, None)
+    return Columns(widths)
+
+
+def _figure(name: Column, row: ListRow, conversation: Conversation, now: datetime) -> str:
+    """Age, turns, tokens or size, as short as a column is."""
+    if name == "age":
+        return age(conversation.activity if not row.guide else conversation.tip.updated_at, now)
+    if name == "turns":
+        return str(conversation.turns) if conversation.turns < 10000 else "9999+"
+    if name == "tokens":
+        return count(conversation.tokens.total) if conversation.tokens is not None else ""
+    octets = sum(part.size for part in conversation.parts)
+    return size(octets) if octets else ""
 
 
 def _in_words(state: State, width: int) -> str:
@@ -103,12 +137,10 @@ class RowTexts(NamedTuple):
         said = self.order.words if not self.order.is_usual else ""
         heading = row.heading if said in ("", row.heading) else f"{row.heading} · {said}"
         columns = self.columns
-        named = (("project", columns.project, False), ("age", columns.age, True), ("turns", columns.turns, True))
         names = "".join(
-            " " + pad(name, width, right=right)
-            for name, width, right in (*named, ("cost", columns.cost, True))
-            if width
-        )
+            " " + pad(name if name != "state" else "", width, right=name not in _LEFT)
+            for name, width in columns.widths.items()
+        ).rstrip()
         room = self.width - columns.after_title - 1
         return pad(f" {heading}", max(0, room)) + names
 
@@ -119,33 +151,43 @@ class RowTexts(NamedTuple):
         urgent = state if self.states.is_urgent(conversation) else None
         lead = self._lead(row, conversation, urgent)
         room = self.width - sum(width_of(text) for text, _ in lead) - columns.after_title - 1
+        said = f"{urgent.glyph} {urgent.word}" if urgent is not None and columns.state == 1 else ""
+        wider = max(0, width_of(said) - columns.figures) if said else 0
+        if room - wider < _LEAST_TITLE:
+            said, wider = "", 0
+        room -= wider
         pin = f"{PIN} " if room > 2 and any(part.pinned for part in conversation.parts) else ""
         room -= len(pin)
         title = fit(safe(conversation.title) or "untitled", max(0, room))
         asleep = tip.gone or tip.archived
         purpose = "faint" if asleep or not conversation.title else "title"
         parts = [*lead, (pin, "accent"), *self._lit(title, purpose), (" " * max(0, room - width_of(title)), "")]
-        if columns.project:
+        for name, width in columns.widths.items():
+            if said and name not in ("project", "age"):
+                # That somebody waits is worth more than what it cost.
+                return [
+                    *parts,
+                    (" " + pad(said, columns.figures + wider, right=True), urgent.style if urgent else ""),
+                ]
             parts.append((" ", ""))
-            parts.extend(self._lit(pad(safe(project_of(tip)) or "—", columns.project), "faint"))
-        moment = conversation.activity if not row.guide else tip.updated_at
-        parts.append((" " + pad(age(moment, self.now), columns.age, right=True), "faint"))
-        if urgent is not None and columns.state == 1:
-            # That somebody waits is worth more than what it cost.
-            said = f"{urgent.glyph} {urgent.word}"
-            if width_of(said) <= columns.figures:
-                return [*parts, (" " + pad(said, columns.figures, right=True), urgent.style)]
-        if columns.turns:
-            turns = str(conversation.turns) if conversation.turns < 10000 else "9999+"
-            parts.append((" " + pad(turns, columns.turns, right=True), "faint"))
-        if columns.cost:
-            parts.append((" " + pad(narrow_money(conversation.cost, columns.cost), columns.cost, right=True), "cost"))
-        if columns.state:
-            shown = "" if state is None else state.glyph
-            if state is not None and columns.state > 1:
-                shown = _in_words(state, columns.state)
-            parts.append((" " + pad(shown, columns.state), state.style if state else ""))
+            parts.extend(self._cell(name, width, row, conversation, state))
         return parts
+
+    def _cell(
+        self, name: Column, width: int, row: ListRow, conversation: Conversation, state: State | None
+    ) -> list[tuple[str, str]]:
+        """The text of one column, exactly as wide."""
+        tip = conversation.tip
+        if name == "project":
+            return self._lit(pad_end(safe(conversation.project) or "—", width), "faint")
+        if name == "state":
+            shown = "" if state is None else state.glyph if width == 1 else _in_words(state, width)
+            return [(pad(shown, width), state.style if state else "")]
+        if name in ("model", "branch"):
+            return [(pad_end(safe((tip.model if name == "model" else tip.git_branch) or "—"), width), "faint")]
+        if name == "cost":
+            return [(pad(narrow_money(conversation.cost, width), width, right=True), "cost")]
+        return [(pad(_figure(name, row, conversation, self.now), width, right=True), "faint")]
 
     def _lead(self, row: ListRow, conversation: Conversation, urgent: State | None) -> list[tuple[str, str]]:
         """What stands before the title: fold mark, whether it is unread, the agent's badge or the branch that it

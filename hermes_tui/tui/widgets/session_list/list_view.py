@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Collection, Mapping, Sequence
 from typing import ClassVar
 
 from rich.style import Style
-from textual.geometry import Size
 from textual.strip import Strip
-from textual.widget import Widget
 
 from hermes_tui.clock import Clock
+from hermes_tui.config import USUAL_COLUMNS, Column
 from hermes_tui.tui.widgets.session_list.conversation import Conversation
 from hermes_tui.tui.widgets.session_list.list_columns import RowTexts, columns_for, containing
 from hermes_tui.tui.widgets.session_list.order import Order
@@ -57,6 +57,7 @@ class SessionLines(RowView):
         badges: Mapping[str, str],
         *,
         order: Order = _USUAL,
+        chosen: Collection[Column] = USUAL_COLUMNS,
         id: str | None = None,  # noqa: A002
     ) -> None:
         super().__init__(id=id)
@@ -70,8 +71,10 @@ class SessionLines(RowView):
         self._marked: list[str] = []
         """Keys of conversations, the one that was marked first at first."""
         self._states = ShownStates()
-        self._order = order
+        self._order, self._chosen = order, chosen
         self._rows: list[ListRow] = []
+        self._headings: list[int] = []
+        """Where in the rows they are."""
         self._day = clock.local(clock.now()).date()
         self._drawn: dict[int, _Look] = {}
         """Line of the view → what is on the screen there; making a strip of it takes as long as finding out."""
@@ -180,6 +183,11 @@ class SessionLines(RowView):
         """What a search has found, while that is shown."""
         return self._answer
 
+    def set_columns(self, chosen: Collection[Column]) -> None:
+        """Show these beside the titles, as far as there is room."""
+        self._chosen = chosen
+        self._redraw_changed()
+
     def set_filter(self, only: frozenset[str] | None, *, top: bool = True) -> None:
         """Show only conversations that hold one of these sessions (unified ids), unfolded below what they came from;
         None: all, as it was before the first filter. `top`: as in `set_answer`."""
@@ -243,9 +251,10 @@ class SessionLines(RowView):
         else:
             only = None if self._only is None else self._forest.way_to(self._only)
             self._rows = self._forest.rows(self._clock, self._unfolded, only, self._order, self._states)
+        self._headings = [at for at, row in enumerate(self._rows) if row.heading]
         found = next((at for at, row in enumerate(self._rows) if row.key == key), -1) if key else -1
         self.cursor = found if found >= 0 else self._first_match() if top else self.nearest(index)
-        self._hold(len(self._rows))
+        self.hold(len(self._rows))
         if top:
             self.jump(0)
         elif found >= 0 and self.scroll_y > 0 and found != before_index:
@@ -256,24 +265,6 @@ class SessionLines(RowView):
         after = self.highlighted
         if after is not before:
             self.moved()
-
-    def _hold(self, height: int) -> None:
-        """Make room for so many lines. A layout of the screen would paint every line of the list again, and most of
-        an answer looks like the one before: there is one only where the scrollbar comes or goes."""
-        if not self.size:
-            # Before the first layout: with its scrollbar from the beginning it is laid out once.
-            self.show_vertical_scrollbar = height > self.app.size.height
-        if self.virtual_size.height == height:
-            return
-        size = Size(self.size.width, height)
-        if not self.size or self.show_vertical_scrollbar is not (height > self.size.height):
-            self.virtual_size = size
-            return
-        self.set_reactive(Widget.virtual_size, size)
-        if self.show_vertical_scrollbar:
-            self.vertical_scrollbar.window_virtual_size = height
-        if self.scroll_y > self.max_scroll_y:
-            self.jump(self.max_scroll_y)
 
     def _first_match(self) -> int:
         """The first row that the filter leaves itself, not only for something below it; -1 when there is none."""
@@ -287,7 +278,7 @@ class SessionLines(RowView):
         """One line of the part in view."""
         top = self.scroll_offset.y
         look = self._found.pop(y, None) if self._found_at == (top, self.size.width) else None
-        look = self._drawn[y] = look or self._look(y + top, self._texts())
+        look = self._drawn[y] = look or self._look_at(y, top, self._texts())
         return self.strip(*look)
 
     def notify_style_update(self) -> None:
@@ -297,7 +288,7 @@ class SessionLines(RowView):
 
     def _texts(self) -> RowTexts:
         width = self.size.width
-        columns = columns_for(width, words=self.state_words)
+        columns = columns_for(width, words=self.state_words, chosen=self._chosen, order=self._order)
         find = self._answer.find if self._answer is not None else containing(())
         return RowTexts(
             width, columns, self._clock.now(), self._badges, find, self._states, self._marked, self._order
@@ -307,6 +298,14 @@ class SessionLines(RowView):
         """How text of each purpose looks, on the row under the cursor or on another."""
         names = {name.removeprefix("look--") for name in self.COMPONENT_CLASSES} - {"cursor", "resting"}
         return {name: self.look(name, "cursor" if on_cursor else "") for name in ("", *names)}
+
+    def _look_at(self, y: int, top: int, texts: RowTexts) -> _Look:
+        """Line `y` of a view that begins at row `top`. The first is the heading of what is there, with the names of
+        the columns, however far one has scrolled."""
+        if y == 0 and top > 0 and self._rows and self._rows[0].names:
+            heading = self._headings[bisect_right(self._headings, top) - 1]
+            return texts.parts(self._rows[heading]._replace(names=True)), ""
+        return self._look(top + y, texts)
 
     def _look(self, index: int, texts: RowTexts) -> _Look:
         if not 0 <= index < len(self._rows):
@@ -324,7 +323,7 @@ class SessionLines(RowView):
         top = self.scroll_offset.y
         self._found_at = (top, self.size.width)
         for y in range(self.size.height):
-            look = self._look(top + y, texts)
+            look = self._look_at(y, top, texts)
             if self._drawn.get(y) != look:
                 self._found[y] = look
                 self.refresh_line(top + y)
@@ -338,10 +337,9 @@ class SessionLines(RowView):
             self.refresh_line(row)
 
     def extent(self, at: int) -> tuple[int, int]:
-        """With its snippet, and with its heading if that is just above."""
-        first = at - 1 if at > 0 and self._rows[at - 1].heading else at
-        return first, at + (0 <= at < len(self._rows) - 1 and self._rows[at + 1].snippet is not None)
+        """With its snippet, and with the line above: the first in view is a heading."""
+        return max(0, at - 1), at + (0 <= at < len(self._rows) - 1 and self._rows[at + 1].snippet is not None)
 
     def fit(self) -> None:
-        """Keep the cursor in view: `_hold` has made room."""
+        """Keep the cursor in view: `hold` has made room."""
         self.show_cursor()

@@ -205,8 +205,8 @@ def _under_headings(
         yield from ((label, one, found[one.key]) for one in group)
 
 
-def by_need(shown: Listed, states: ShownStates, clock: Clock, *, two_lines: bool) -> ShownAnswer:
-    """The rows of an answer by states alone: who needs a person first, and what each is at."""
+def by_need(shown: Listed, states: ShownStates) -> ShownAnswer:
+    """The rows of an answer by states alone, a line each: who needs a person first."""
     rows: list[ListRow] = []
     heading = ""
     for conversation, _ in sorted(shown.conversations, key=lambda pair: states.rank(pair[0])):
@@ -215,8 +215,6 @@ def by_need(shown: Listed, states: ShownStates, clock: Clock, *, two_lines: bool
             heading = label
             rows.append(ListRow(label, names=not rows))
         rows.append(ListRow(conversation=conversation, result=True))
-        if two_lines and states.doing(conversation):
-            rows.append(ListRow(snippet=Snippet(states.more(conversation, clock))))
     return ShownAnswer(rows, lambda text: ())
 
 

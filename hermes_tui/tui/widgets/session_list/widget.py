@@ -185,6 +185,8 @@ class SessionList(SessionLines, can_focus=True):
 
     def clicked(self, at: int, event: events.Click) -> None:
         """Put the cursor there; on the fold mark fold, on the cursor open."""
+        if event.y == 0 and at > 0:
+            return  # the heading that stays lies over it
         index = at - (at > 0 and self.rows[at].snippet is not None)
         if not self.may_rest(index):
             return

@@ -1,4 +1,4 @@
-"""Which sessions a server may show: those of its options, but for the one that asks."""
+"""Says which sessions a server may show, and which one asks."""
 
 from __future__ import annotations
 

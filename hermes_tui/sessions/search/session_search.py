@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from hermes_tui.errors import SessionNotFound, ValidationError
 from hermes_tui.redact import Redactor
-from hermes_tui.sessions.calls import json_text
+from hermes_tui.sessions.jsontext import json_text
 from hermes_tui.sessions.manager import SessionManager
 from hermes_tui.sessions.query import Query
 from hermes_tui.sessions.search.details import WINDOW, found_snippet, locate

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from copy import copy
 from datetime import datetime
 from typing import Generic, NamedTuple, TypeVar
 
@@ -104,6 +105,11 @@ class Transcript(ABC):
     def every_branch(self) -> list[Message]:
         """What was said on all branches, in the order of the store: each message once."""
         return list(self.messages)
+
+    def stream(self) -> Iterator[tuple[float, Sequence[Message]]] | None:
+        """All messages from the very first on, a few at a time, with the part of the store that was read so far; none
+        of them is kept, and any thread may read them. None where what is earlier has to be loaded for that."""
+        return None
 
     def switch(self, leaf_id: str) -> Change:
         """Show another branch. Raises `LookupError` for one that is not there."""
@@ -360,6 +366,27 @@ class JsonlTranscript(Transcript, Generic[B]):
 
     def _note_damage(self) -> None:
         self.problems = self.builder.damaged.problems(self.agent, self.path, self.session_id)
+
+    def stream(self) -> Iterator[tuple[float, Sequence[Message]]] | None:
+        """See `Transcript.stream`. Ends early where the file cannot be read any more."""
+        other = copy(self)  # with a builder of its own
+        other.builder = self._new_builder()
+
+        def read() -> Iterator[tuple[float, Sequence[Message]]]:
+            other.lead(sys.maxsize)
+            try:
+                with open_file(other.path) as fd:
+                    stop = os.fstat(fd).st_size
+                    for line in lines(fd, 0, stop):
+                        if line.complete or (not line.too_long and is_whole(line.data)):
+                            other.builder.give(line)
+                        if other.builder.take_full():
+                            yield line.offset / stop, other.builder.drain()
+            except OSError:
+                pass  # following the file says that it is gone
+            yield 1.0, other.builder.messages
+
+        return read()
 
     def earlier(self) -> int:
         """See `Transcript.earlier`."""

@@ -16,7 +16,7 @@ from hermes_tui.tui.screens.main.next_splash import frame_of
 from hermes_tui.tui.screens.main.screen import MainScreen
 from support import PATIENCE
 
-__all__ = ["drawn", "main_of", "rest", "screen_text", "toasts", "until"]
+__all__ = ["drawn", "go_on", "main_of", "rest", "screen_text", "toasts", "until"]
 
 
 async def until(pilot: Pilot[Any], condition: Callable[[], object]) -> None:
@@ -34,6 +34,17 @@ async def rest(pilot: Pilot[Any]) -> None:
     while True:
         with suppress(WaitForScreenTimeout):
             return await pilot.pause()
+
+
+async def go_on(pilot: Pilot[Any], key: str, there: Callable[[], object]) -> None:
+    """Press `n` or `N`, and again where it says that this leaves the session; until `there`."""
+    pilot.app.clear_notifications()
+    await pilot.press(key)
+    await until(pilot, lambda: there() or any("again goes to" in said for said in toasts(pilot)))
+    if not there():
+        pilot.app.clear_notifications()
+        await pilot.press(key)
+    await until(pilot, there)
 
 
 def screen_text(pilot: Pilot[Any]) -> str:

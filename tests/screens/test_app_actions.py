@@ -101,7 +101,8 @@ async def test_hints_are_those_of_the_focused_pane(program: Program, claude_home
         await until(pilot, lambda: hints().startswith(" ↵ open  ␣ mark"))
         await pilot.press("tab")
         await until(pilot, lambda: hints().startswith(" esc back") and "open/close" in hints())
-        await pilot.press("slash")
+        assert "/ find" in hints() and "\\ search all" in hints()
+        await pilot.press("backslash")
         await until(pilot, lambda: hints().startswith(" ↵ results  esc leave"))
 
 

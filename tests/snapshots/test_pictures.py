@@ -73,6 +73,15 @@ def test_reading(app: HermesApp, snap_compare: Compare) -> None:
     assert snap_compare(app, terminal_size=(80, 24), run_before=steps("enter", reading=True))
 
 
+@pytest.mark.parametrize("size", [(80, 24), (160, 48)], ids=["80x24", "160x48"])
+def test_finding(app: HermesApp, snap_compare: Compare, size: tuple[int, int]) -> None:
+    async def run(pilot: Pilot[None]) -> None:
+        await steps("enter", "slash", *"login")(pilot)  # typed before the session is open
+        await until(pilot, lambda: "of 4" in str(app.main.pane.border_subtitle))
+
+    assert snap_compare(app, terminal_size=size, run_before=run)
+
+
 def searched(text: str) -> Steps:
     """Type it into the search box, and wait until everything is there that there is to see of the answer."""
 

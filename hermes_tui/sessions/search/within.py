@@ -49,6 +49,12 @@ class Within:
             begin, size = (stop, size * 4) if step > 0 else (first - 1, size * 4)
         return None
 
+    def places(self, messages: Sequence[Message]) -> list[int]:
+        """The messages with a match, as `next` comes to them."""
+        if not self.has_places:
+            return []
+        return sorted({place_of(messages, index) for index in self._matching(messages, 0, len(messages))})
+
     def _matching(self, messages: Sequence[Message], first: int, stop: int) -> list[int]:
         found: list[int] = []
         for index, text in enumerate(texts_of(self._session_id, messages, first, stop), first):

@@ -59,6 +59,7 @@ class FollowedSession:
         self._pane.show(opened.summary, opened.transcript)
         self.update()  # the list may know more by now than when the session was asked for
         if before is None:
+            self._pane.typed.session_opened()
             self.arrived()
 
     def arrived(self) -> None:

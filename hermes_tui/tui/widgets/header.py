@@ -30,7 +30,7 @@ class Header(Horizontal):
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002
         super().__init__(id=id)
-        self.box = SearchBox(id="search")
+        self.box = SearchBox("/ to search", id="search")
 
     def compose(self) -> ComposeResult:
         """Name, box, counts."""

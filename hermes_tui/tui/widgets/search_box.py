@@ -1,4 +1,4 @@
-"""The search box: one line to type into; the list follows every key."""
+"""The lines to type a query into: the search box, and what others are made of."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from hermes_tui.tui.keymap import bindings
 if TYPE_CHECKING:
     from hermes_tui.sessions.query import PartKind
 
-__all__ = ["LONGEST", "SearchBox"]
+__all__ = ["LONGEST", "QueryBox", "SearchBox"]
 
 LONGEST = 1_000
 """Characters. Nobody looks for more; a file that was pasted by mistake would be laid out anew at every key."""
@@ -26,7 +26,7 @@ _LOOKS: dict[PartKind, str] = {"filter": "filter", "operator": "operator", "odd"
 class _Parts(Highlighter):
     """Shows how a query is understood."""
 
-    def __init__(self, box: SearchBox) -> None:
+    def __init__(self, box: QueryBox) -> None:
         self._box = box
 
     def highlight(self, text: Text) -> None:
@@ -41,9 +41,9 @@ class _Parts(Highlighter):
                 text.stylize(style, part.start, min(part.end, len(text.plain)))
 
 
-class SearchBox(Input):
-    """What is typed here is searched for. Going to the results, leaving and moving are actions of the screen, run at
-    once and not by message: what is typed ahead must reach the widget that it was meant for."""
+class QueryBox(Input):
+    """A query is typed here. Its own keys are run at once and not by message: what is typed ahead must reach the
+    widget that it was meant for."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {
         "search-box--filter",
@@ -51,13 +51,12 @@ class SearchBox(Input):
         "search-box--odd",
         "search-box--idle",
     }
-    BINDINGS = bindings("search")
     virtual_size = Reactive(Size(0, 0), layout=False)
     """What is typed moves nothing else on the screen: without this the whole of it is laid out anew at every key."""
 
-    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002
+    def __init__(self, placeholder: str = "", *, id: str | None = None) -> None:  # noqa: A002
         super().__init__(
-            placeholder="/ to search", compact=True, select_on_focus=False, id=id, highlighter=_Parts(self)
+            placeholder=placeholder, compact=True, select_on_focus=False, id=id, highlighter=_Parts(self)
         )
         self.cursor_blink = False
 
@@ -83,3 +82,10 @@ class SearchBox(Input):
         self.cursor_position = len(text)
         # Textual does not move the view for the first text that a box ever has.
         self.scroll_to(x=self.virtual_size.width, animate=False, force=True, immediate=True)
+
+
+class SearchBox(QueryBox):
+    """What is typed here is searched for in all sessions; the list follows every key. Going to the results, leaving
+    and moving are actions of the screen."""
+
+    BINDINGS = bindings("search")

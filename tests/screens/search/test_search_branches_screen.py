@@ -10,7 +10,7 @@ from textual.pilot import Pilot
 
 from hermes_tui.tui.screens.main.screen import MainScreen
 from pi_lines import answered, asked, write_pi
-from pilots import main_of, until
+from pilots import go_on, main_of, until
 
 Program = Callable[..., AbstractAsyncContextManager[Pilot[None]]]
 
@@ -63,6 +63,5 @@ async def test_the_next_match_is_gone_to_on_whichever_branch_it_is(tmp_path: Pat
         await pilot.press("g", "enter")
         await until(pilot, lambda: "quokka" in cursor_says(main))
         first = cursor_says(main)
-        await pilot.press("n")
         both = {"where does the quokka live", "a quokka again"}
-        await until(pilot, lambda: {first, cursor_says(main)} == both)
+        await go_on(pilot, "n", lambda: {first, cursor_says(main)} == both)

@@ -33,7 +33,7 @@ from hermes_tui.tui.widgets.page import Page
 from hermes_tui.tui.widgets.search_box import SearchBox
 from hermes_tui.tui.widgets.session_list.widget import SessionList
 from indexing import build
-from pilots import screen_text, toasts, until
+from pilots import go_on, screen_text, toasts, until
 
 Program = Callable[..., AbstractAsyncContextManager[Pilot[None]]]
 
@@ -272,11 +272,9 @@ async def test_from_match_to_match_and_across_sessions(program: Program, claude_
         await until(pilot, lambda: "heron" in content())
         for _ in range(2):
             seen.append(content())
-            await pilot.press("n")
-            await until(pilot, lambda: "heron" in content() and content() != seen[-1])
+            await go_on(pilot, "n", lambda: "heron" in content() and content() != seen[-1])
         seen.append(content())
-        await pilot.press("N")
-        await until(pilot, lambda: "heron" in content() and content() != seen[-1])
+        await go_on(pilot, "N", lambda: "heron" in content() and content() != seen[-1])
         wanted = {
             "One heron at the weir.",
             "The other heron stood in the reeds.",

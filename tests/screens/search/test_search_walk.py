@@ -71,6 +71,11 @@ async def walk(pilot: Pilot[None], key: str) -> list[Stop]:
     while True:
         await pilot.press(key)
         await until(pilot, lambda: here(pilot) not in (None, found[-1]) or toasts(pilot))
+        if any("again goes to" in said for said in toasts(pilot)):
+            assert here(pilot) == found[-1]
+            pilot.app.clear_notifications()
+            await pilot.press(key)
+            await until(pilot, lambda: here(pilot) not in (None, found[-1]) or toasts(pilot))
         if toasts(pilot):
             return [one for one in found if one is not None]
         found.append(here(pilot))

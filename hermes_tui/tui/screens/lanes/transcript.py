@@ -49,6 +49,7 @@ class LaneTranscript(FullScreen[None]):
     def body(self) -> ComposeResult:
         """The transcript."""
         yield self.pane
+        yield self.pane.find_bar
 
     def on_mount(self) -> None:
         """Open the current session."""
@@ -97,9 +98,14 @@ class LaneTranscript(FullScreen[None]):
 
     @on(TranscriptPane.NoMore)
     def _no_more(self) -> None:
-        self.notify("Nothing is searched for here: / searches from the sessions.")
+        self.notify("Nothing is looked for here: press / and type.")
 
     # Actions -----------------------------------------------------------------------------------------------
+
+    def action_close(self) -> None:
+        """Find nothing any more, or leave."""
+        if not self.pane.typed.step_back():
+            super().action_close()
 
     def action_session(self, step: int) -> None:
         """The session before this one (1), or after it (-1)."""

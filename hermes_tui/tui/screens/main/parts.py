@@ -63,8 +63,8 @@ class MainParts:
 
     @property
     def is_reading(self) -> bool:
-        """The transcript has the keys."""
-        return self.screen.focused is self.pane
+        """The transcript has the keys, or what is found in it is being typed."""
+        return self.screen.focused in (self.pane, self.pane.find_bar.box)
 
     @property
     def can_go_back(self) -> bool:

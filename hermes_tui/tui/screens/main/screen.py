@@ -1,7 +1,4 @@
-"""The main screen: session list on the left, transcript on the right.
-
-One at a time where the terminal is narrow.
-"""
+"""The main screen: list and transcript, one at a time on a narrow terminal."""
 
 from __future__ import annotations
 
@@ -94,6 +91,7 @@ class MainScreen(Screen[None]):
             yield self.preview
         yield self.parts.empty
         yield self.parts.detail
+        yield self.pane.find_bar
         yield self.parts.hints
 
     def on_mount(self) -> None:
@@ -249,15 +247,17 @@ class MainScreen(Screen[None]):
     # Keys --------------------------------------------------------------------------------------------------
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """`/` is a character in the box; there is not always something to go back from."""
-        if action == "filter":
-            return self.focused is not self.box
+        """A key is a character in a box; there is not always something to go back from."""
+        if action in ("filter", "search_all"):
+            return not isinstance(self.focused, Input) and (action != "filter" or not self.parts.is_reading)
         return action != "close"  # the page of an empty machine is not a screen of its own
 
     def action_back(self) -> None:
         """From the transcript to the list, from a filtered list to all of it."""
         if self.parts.is_reading:
-            self.go_to_list()
+            if not self.pane.typed.step_back():
+                self.go_to_list()
+            self.status.show_hints()
         elif self.parts.can_go_back:
             self.action_leave()
         else:
@@ -281,6 +281,8 @@ class MainScreen(Screen[None]):
         self.set_focus(self.box)
         self.search.get_ready()
 
+    action_search_all = action_filter
+
     def action_keep(self) -> None:
         """From the box to the results."""
         self.search.filter()
@@ -298,8 +300,7 @@ class MainScreen(Screen[None]):
         way_back()
 
     def action_complete(self) -> None:
-        """Complete the filter at the cursor, the next way each time; where there is none, take what is offered
-        instead of a query that found nothing, else go to the results."""
+        """Complete the filter at the cursor, or take what is offered for a query that found nothing, or keep it."""
         if self.completion.complete():
             return
         if meant := self.search.meant:

@@ -279,8 +279,12 @@ class SearchController:
         self._transcript.open_hit(SearchHit(answer.query, conversation.key, summary, message_id, parts), step)
 
     def open_next(self, step: int) -> None:
-        """There is no match below (1) or above (-1) in what is open: go on in the next part of the conversation, then
-        in the next conversation."""
+        """There is no match below (1) or above (-1) in what is open: say so, and the next time go on in the next part
+        of the conversation, then in the next conversation."""
+        if self._question is not None and not self._transcript.has_told_edge(step):
+            key, where, other = ("n", "below", "next") if step > 0 else ("N", "above", "previous")
+            self._parts.screen.notify(f"No match {where} in this session: {key} again goes to the {other} one.")
+            return
         sessions, query = self._parts.sessions, self.results.query
         here = sessions.highlighted
         if query is not None and here is not None and self._transcript.open_beyond(query, here.key, step):

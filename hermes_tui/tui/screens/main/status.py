@@ -94,8 +94,12 @@ class StatusBar:
         return self._labels.setdefault(agent, safe(agent))
 
     def show_hints(self) -> None:
-        """Show the keys of what has the focus."""
-        needless: tuple[str, ...] = () if self._search.is_searching else OF_SEARCHES
+        """Show the keys of what has the focus, in the box too."""
+        self._parts.box.placeholder = "\\ to search all" if self._parts.is_reading else "/ to search"
+        finds = self._search.is_searching or self._parts.pane.typed.found is not None
+        needless: tuple[str, ...] = () if finds else OF_SEARCHES
+        if not self._parts.is_reading:
+            needless = (*needless, "main.search_all")
         if not self._parts.can_go_back:
             needless = (*needless, "main.back")
         if self._parts.screen.has_class("-empty"):

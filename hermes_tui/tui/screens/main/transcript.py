@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from hermes_tui.sessions.search.incremental.search import LivePart
     from hermes_tui.sessions.search.within import Within
     from hermes_tui.tui.widgets.transcript.open_transcript import OpenTranscript
+    from hermes_tui.tui.widgets.transcript.view import Bookmark
 
 __all__ = ["SearchHit", "TranscriptController"]
 
@@ -61,6 +62,8 @@ class TranscriptController(FollowedSession):
         """The session as it was before the search."""
         self._aim: _Aim | None = None
         self._hit: SearchHit | None = None
+        self._edge: tuple[int, Bookmark | None] = (0, None)
+        """The match behind which it was said that there is no other, and in which direction."""
 
     @property
     def is_settled(self) -> bool:
@@ -125,6 +128,11 @@ class TranscriptController(FollowedSession):
         else:
             aim = _Aim(hit.summary.unified_id, Within(hit.query, hit.summary), hit.message_id)
             self._aim_at(aim, hit.summary)
+
+    def has_told_edge(self, step: int) -> bool:
+        """Whether this was asked before, here and in that direction."""
+        before, self._edge = self._edge, (step, self.pane.view.bookmark())
+        return before == self._edge
 
     def open_beyond(self, query: Query, key: str, step: int) -> bool:
         """Open the next part (1) or the one before (-1) with a match of the conversation, which has this key in the

@@ -52,9 +52,9 @@ def subtitle(bottom: int, total: int, loaded: int | None, *states: str) -> str:
     return " · ".join([*states, f"{100 * min(bottom, total) // max(total, 1)} %{part}"])
 
 
-def border(opened: OpenTranscript, width: int, *, seen: str, is_seeking: bool) -> tuple[str, str]:
-    """Title and subtitle of a pane so wide. `seen`: what its agent still sees, if that is shown; `is_seeking`: it
-    reads what is earlier to find something."""
+def border(opened: OpenTranscript, width: int, *, found: str, seen: str, is_seeking: bool) -> tuple[str, str]:
+    """Title and subtitle of a pane so wide. `found`: which match this is; `seen`: what its agent still sees, if that
+    is shown; `is_seeking`: it reads what is earlier to find something."""
     part, view = opened.part, opened.view
     if part is None:
         return "", ""
@@ -62,11 +62,12 @@ def border(opened: OpenTranscript, width: int, *, seen: str, is_seeking: bool) -
     if not view.column.total:
         return above, ""
     states = {
+        found: True,
         seen: True,
         "gone": opened.gone,
         "more came below": opened.behind,
         "following": view.following,
-        "reading what is earlier": is_seeking,
+        "reading what is earlier, esc stops": is_seeking,
         "what is earlier cannot be read": opened.stuck,
         place(opened.branches): True,
     }

@@ -6,12 +6,13 @@ pressed.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING
 
 from hermes_tui.platform.daemon_call import in_thread
 from hermes_tui.tui.widgets.transcript.layout.block_writer import ALL, OPEN
+from hermes_tui.tui.widgets.transcript.layout.heights import MessageHeight
 from hermes_tui.tui.widgets.transcript.layout.layout_cache import Position
 from hermes_tui.tui.widgets.transcript.match_light import first_match_row
 from hermes_tui.tui.widgets.transcript.open_transcript import OpenTranscript, TranscriptHost
@@ -33,6 +34,10 @@ class TranscriptFinder:
         self._pane = pane
         self.within: Within | None = None
         """What finds the matches; None while there is no search."""
+        self._searched: Within | None = None
+        """What a search of all sessions lights."""
+        self._uncovered_in: tuple[MessageHeight, Mapping[str, int]] | None = None
+        """The message in which blocks were opened for a match, and what was open in it before."""
         self._wanted = ""
         """What is looked for in what is earlier: `first`, `prompt`, `message`, `match` or one of `_EDGES`."""
         self._sought = ""
@@ -60,8 +65,13 @@ class TranscriptFinder:
 
     # What is asked for -------------------------------------------------------------------------------------
 
-    def light(self, within: Within | None) -> None:
-        """Light what this finds, until it is None; `find_next` goes from match to match."""
+    def light(self, within: Within | None, *, own: bool = False) -> None:
+        """Light what this finds, until it is None; `find_next` goes from match to match. What is found in the session
+        alone (`own`) takes the place of what a search of all has found."""
+        if own:
+            within = within or self._searched
+        else:
+            self._searched = within
         if within is not self.within:
             self.within = within
             self._pane.settle()
@@ -104,6 +114,21 @@ class TranscriptFinder:
         elif not self._entering and self._wanted not in _EDGES.values():
             self._wanted = ""
             self._find(partial(self._find_next, opened, self.within, step))
+
+    def find_near(self, at: int, *, reads_on: bool) -> None:
+        """Go to the first match from the entry `at` on, or else to the nearest above, for which what is earlier is
+        only read with `reads_on`."""
+        self._wanted = ""
+        self.cover()
+        if self.within is not None and self._pane.opened.transcript is not None:
+            self._find(partial(self._find_near, self._pane.opened, self.within, at, reads_on=reads_on))
+
+    def cover(self) -> None:
+        """Close what was opened for the latest match."""
+        uncovered, self._uncovered_in = self._uncovered_in, None
+        view = self._pane.opened.view
+        if uncovered is not None and uncovered[0] in view.column.entries:
+            view.set_levels(view.column.entries.index(uncovered[0]), uncovered[1])
 
     def enter(self, step: int, known: frozenset[str] = frozenset()) -> None:
         """Go to the first (1) or last (-1) message with a match, reading what is before where it has to be: no
@@ -159,6 +184,13 @@ class TranscriptFinder:
             self._want("match")
         elif found is False:
             self._pane.no_more(step)
+
+    async def _find_near(self, opened: OpenTranscript, within: Within, at: int, *, reads_on: bool) -> None:
+        for step, begin in ((1, at - 1), (-1, at)):
+            if await self._go_on(opened, within, step, begin) is not False:
+                return
+        if reads_on and not opened.view.complete and within.has_places:
+            self._want("match")
 
     def _is_stale(self, opened: OpenTranscript, within: Within) -> bool:
         """Something else is shown, or looked for, by now."""
@@ -301,6 +333,7 @@ class TranscriptFinder:
                 view.set_levels(index, {**(before or {}), block: level})
                 line = first_match_row(view.rendered(index), within)
                 if line is not None:
+                    self._uncovered_in = entry, before or {}
                     return line
         view.set_levels(index, before or {})
         return None

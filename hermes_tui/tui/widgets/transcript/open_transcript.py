@@ -190,6 +190,11 @@ class OpenTranscript:
         """See `branches.next_match`."""
         return await in_thread(next_match, self._open, within, step, above)
 
+    @_to_its_end
+    async def every_branch(self) -> Sequence[Message]:
+        """What was said on all branches, in the order of the store."""
+        return await in_thread(self._open.every_branch)
+
     @property
     def _open(self) -> Transcript:
         if self.transcript is None:

@@ -20,11 +20,13 @@ from hermes_tui.tui.keymap import bindings
 from hermes_tui.tui.widgets.session_list.rows import ListedPart
 from hermes_tui.tui.widgets.transcript.border import border
 from hermes_tui.tui.widgets.transcript.context_view import SeenContext
+from hermes_tui.tui.widgets.transcript.find_bar import FindBar
 from hermes_tui.tui.widgets.transcript.finder import TranscriptFinder
 from hermes_tui.tui.widgets.transcript.layout.block_writer import SHUT
 from hermes_tui.tui.widgets.transcript.match_light import highlighted_rows
 from hermes_tui.tui.widgets.transcript.open_transcript import EarlierUnreadable, OpenTranscript
 from hermes_tui.tui.widgets.transcript.renderer import TranscriptRenderer
+from hermes_tui.tui.widgets.transcript.typed_find import TypedFind
 from hermes_tui.tui.widgets.transcript.view import VisibleRow
 from hermes_tui.tui.workers.coroutines import run_beside
 from session_adapters.model import Message, SessionSummary
@@ -54,6 +56,9 @@ class TranscriptPane(TranscriptRenderer, can_focus=True, inherit_bindings=False)
         self.opened = OpenTranscript(like=self.view)
         self.show_view(self.opened.view, "", "")
         self.finder = TranscriptFinder(self)
+        self.typed = TypedFind(self, self.finder)
+        self.find_bar = FindBar(self, self.typed)
+        """Where that is typed; stands where its screen puts it."""
         self.context = SeenContext(self)
         self._said = ("", "")
         """What stands in the border."""
@@ -64,7 +69,8 @@ class TranscriptPane(TranscriptRenderer, can_focus=True, inherit_bindings=False)
 
     def no_more(self, step: int) -> None:
         """Say that there is no further match in the direction of `step`."""
-        self.post_message(self.NoMore(step))
+        if not self.typed.goes_round(step):
+            self.post_message(self.NoMore(step))
 
     # What is shown
 
@@ -131,6 +137,7 @@ class TranscriptPane(TranscriptRenderer, can_focus=True, inherit_bindings=False)
         """What was shown before is left as it is: it may be kept elsewhere."""
         if opened.summary is None or not self.opened.is_of(opened.summary):
             self.context.forget()
+            self.typed.end()
         self.finder.stop()
         self.opened = opened
         self.show_view(opened.view, opened.summary.agent if opened.summary else "", opened.note)
@@ -158,6 +165,7 @@ class TranscriptPane(TranscriptRenderer, can_focus=True, inherit_bindings=False)
             self.settle()
         else:
             self._label()
+        self.typed.look_at_more()
         return change
 
     async def _look_for_branches(self, opened: OpenTranscript) -> None:
@@ -221,7 +229,9 @@ class TranscriptPane(TranscriptRenderer, can_focus=True, inherit_bindings=False)
 
     def _label(self) -> None:
         seen = self.context.seen.sentence if self.context.seen is not None else ""
-        said = border(self.opened, self.outer_size.width, seen=seen, is_seeking=self.finder.needs_earlier)
+        found = self.typed.found.words(self.message) if self.typed.found is not None else ""
+        is_seeking = self.finder.needs_earlier
+        said = border(self.opened, self.outer_size.width, found=found, seen=seen, is_seeking=is_seeking)
         before, self._said = self._said, said
         # Textual draws the widget again even for the same words.
         if said[0] != before[0]:
@@ -324,9 +334,13 @@ class TranscriptPane(TranscriptRenderer, can_focus=True, inherit_bindings=False)
             self.finder.stop()
             run_beside(self, partial(self._go_to_branch, self.opened, step), "transcript.switch")
 
+    def action_find(self) -> None:
+        """Have something typed that is found in this session."""
+        self.find_bar.open()
+
     def action_match(self, step: int) -> None:
-        """Go to the next or the previous match of the search."""
-        self.finder.find_next(step)
+        """Go to the next or the previous match."""
+        self.typed.go_on(step)
 
     def action_toggle_raw(self) -> None:
         """Show prose as it was written, or as Markdown."""

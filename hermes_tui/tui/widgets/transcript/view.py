@@ -14,12 +14,12 @@ from typing import NamedTuple
 
 from hermes_tui.tui.widgets.transcript.layout.block_writer import ALL, OPEN, SHUT
 from hermes_tui.tui.widgets.transcript.layout.blocks import MessageLayout
-from hermes_tui.tui.widgets.transcript.layout.heights import first_new
+from hermes_tui.tui.widgets.transcript.layout.heights import MessageHeight, first_new
 from hermes_tui.tui.widgets.transcript.layout.layout_cache import LayoutCache, Position, is_tool
 from hermes_tui.tui.widgets.transcript.layout.segments import MORE, NOTE, Piece, Rendered, RowPlace
 from session_adapters.model import Message
 
-__all__ = ["View", "VisibleRow"]
+__all__ = ["Bookmark", "View", "VisibleRow"]
 
 
 class VisibleRow(NamedTuple):
@@ -27,6 +27,14 @@ class VisibleRow(NamedTuple):
 
     position: Position
     rendered: Rendered
+
+
+class Bookmark(NamedTuple):
+    """A place to come back to, whatever comes in above it."""
+
+    cursor: tuple[MessageHeight, int]
+    top: tuple[MessageHeight, int]
+    following: bool
 
 
 class _Held(NamedTuple):
@@ -165,6 +173,24 @@ class View(LayoutCache):
         if not self.column.entries[index].height:
             return self.near(index, 0)
         return Position(index, self.rendered(index).find(held.place))
+
+    def bookmark(self) -> Bookmark | None:
+        """The place of the view now; None where there is nothing to show."""
+        if not self.is_ready:
+            return None
+        cursor, top = ((self.column.entries[one.entry], one.line) for one in (self.cursor, self.top))
+        return Bookmark(cursor, top, self.following)
+
+    def come_back(self, place: Bookmark) -> None:
+        """Go back there, as far as those messages are loaded still."""
+        places = {id(entry): at for at, entry in enumerate(self.column.entries)}
+        cursor, top = (places.get(id(entry)) for entry, _ in place[:2])
+        if place.following:
+            self.follow()
+        elif cursor is not None and top is not None:
+            self.cursor, self.top = self.near(cursor, place.cursor[1]), self.near(top, place.top[1])
+            self.show_cursor()
+            self.following = False
 
     # Changing
 

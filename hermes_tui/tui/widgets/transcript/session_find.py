@@ -1,0 +1,114 @@
+"""What is found inside the open session: how many messages, and which of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from time import monotonic
+from typing import TYPE_CHECKING
+
+from hermes_tui.display import compact
+from hermes_tui.platform.daemon_call import in_thread
+from hermes_tui.tui.widgets.transcript.open_transcript import EarlierUnreadable, TranscriptHost
+from session_adapters.model import Message
+
+if TYPE_CHECKING:
+    from hermes_tui.sessions.search.within import Within
+
+__all__ = ["SessionFind"]
+
+_TURN = 0.1
+"""Seconds of reading after which it is said how far that is."""
+_LONGEST = 24
+"""Characters of what is looked for that are shown."""
+
+
+class SessionFind:
+    """A query of one session, and the messages that it finds there, in their order."""
+
+    def __init__(self, text: str, within: Within) -> None:
+        self.text = text
+        self.within = within
+        self.places: list[str] = []
+        """Ids of the messages with a match, as far as they are known."""
+        self.counted = False
+        """All are known."""
+        self.stopped = False
+        """Nobody wants to know them any more."""
+        self.went_round = ""
+        """Where it went on behind the last match, or before the first; until the next is come to."""
+        self._share = 0.0
+        """The part of the session that was looked through."""
+        self._last: Message | None = None
+        """The newest message that was."""
+
+    def words(self, message: Message | None) -> str:
+        """`“cart” 2 of 17`, for the message under the cursor; `“cart” 12 so far, 34 % read` until all are known."""
+        name = f"“{compact(self.text, _LONGEST)}”"
+        if not self.within.has_places:
+            return f"{name} is not about what is said"
+        if not self.counted:
+            return f"{name} {len(self.places):,} so far, {self._share:.0%} read".replace("%", " %")
+        if not self.places:
+            return f"{name} is not in this session"
+        at = self.places.index(message.id) + 1 if message is not None and message.id in self.places else 0
+        if not at:
+            return f"{name} {len(self.places):,} found"
+        return " · ".join(filter(None, (f"{name} {at:,} of {len(self.places):,}", self.went_round)))
+
+    async def count(self, pane: TranscriptHost, arrived: Callable[[int], None]) -> None:
+        """Look through the whole session, a moment at a time, in threads. What is not loaded is read and not kept,
+        where its agent's files allow that; else `arrived` is told how many messages came in front."""
+        opened = pane.opened
+        stream = None
+        if opened.branches and opened.transcript is not None:
+            stream = iter([(1.0, await opened.every_branch())])
+        elif opened.transcript is not None and not opened.view.complete:
+            stream = opened.transcript.stream()
+        while stream is None and not opened.view.complete and not opened.stuck:
+            try:
+                added = await opened.read_earlier()
+            except EarlierUnreadable:
+                break
+            if self.stopped or opened is not pane.opened:
+                return
+            arrived(added)
+            pane.settle()
+        if stream is None:
+            stream = iter([(1.0, opened.messages)])
+        going = self.within.has_places
+        while going:
+            going = await in_thread(self._look_on, stream)
+            if self.stopped:
+                return
+            pane.settle()
+        self.counted = True
+        pane.settle()
+
+    def _look_on(self, stream: Iterator[tuple[float, Sequence[Message]]]) -> bool:
+        """Look through a bit more of it; False at its end."""
+        end = monotonic() + _TURN
+        for self._share, messages in stream:
+            self._add(messages)
+            if monotonic() > end:
+                return True
+        return False
+
+    def _add(self, messages: Sequence[Message]) -> None:
+        self.places += [messages[at].id for at in self.within.places(messages)]
+        self._last = messages[-1] if messages else self._last
+
+    def lacks(self, messages: Sequence[Message]) -> bool:
+        """More was said since all were counted."""
+        last = self._last
+        return self.counted and last is not None and bool(messages) and messages[-1].id != last.id
+
+    async def count_on(self, pane: TranscriptHost, arrived: Callable[[int], None]) -> None:
+        """Look through what was said since."""
+        messages, last = pane.opened.messages, self._last
+        known = next((at for at in range(len(messages) - 1, -1, -1) if last and messages[at].id == last.id), None)
+        if known is None:
+            self.places, self.counted = [], False
+            await self.count(pane, arrived)
+        else:
+            await in_thread(self._add, messages[known + 1 :])
+            pane.settle()

@@ -69,11 +69,15 @@ def search(
     hurry(manager)
     outcome = manager.discover(text, tags=tags or None, windows=as_json, **options)
     if as_json:
-        stdout.write_json_array(manager.exact(outcome.results))
+        from hermes_tui.cli.sessions.document_names import search_result
+
+        stdout.write_json_array(map(search_result, manager.exact(outcome.results)))
+        _say_order(outcome, options["sort"])
     else:
         for line in _lines(outcome.results, datetime.now(UTC), stdout.terminal_width(), _marks()):
             stdout.write(f"{line}\n")
         _narrate(outcome, options["agent"], manager.agents, manager.index)
+        _say_order(outcome, options["sort"])
         _explain(text, manager.agents)
         if not outcome.total and (instead := manager.searches.instead(text)):
             stderr.say(f"hermes-tui: did you mean {safe(instead)}")
@@ -139,6 +143,13 @@ def _narrate(outcome: Outcome, agent: str | None, agents: Sequence[str], index: 
         )
 
 
+def _say_order(outcome: Outcome, sort: str) -> None:
+    """Say where not all that was found is in the order that was asked for."""
+    if sort == "relevance" and outcome.coverage.sources and outcome.ranked < outcome.total:
+        said = f"{outcome.ranked} of {outcome.total} conversations are ordered by relevance"
+        stderr.say(f"hermes-tui: {said}, the others behind them by date")
+
+
 def _explain(text: str, agents: Sequence[str]) -> None:
     """Say what of a query was not taken as it looks."""
     from hermes_tui.sessions.query import parse
@@ -173,7 +184,9 @@ def browse(context: click.Context, agent: str | None, limit: int, as_json: bool)
     manager = manager_of(context.find_root().obj.home)
     found = manager.browse(agent, limit=limit)
     if as_json:
-        stdout.write_json_array(manager.exact(found))
+        from hermes_tui.cli.sessions.document_names import listed_session
+
+        stdout.write_json_array(map(listed_session, manager.exact(found)))
         return
     for line in _browsed(found, datetime.now(UTC), stdout.terminal_width()):
         stdout.write(f"{line}\n")

@@ -66,13 +66,16 @@ def show(
     manager = manager_of(context.find_root().obj.home)
     agent, session_id = split_name(manager, agent, session_id, context)
     if around is not None:
-        found = manager.scroll(agent, summary_named(manager, agent, session_id).session_id, around, window=window)
+        summary = summary_named(manager, agent, session_id)
+        found = manager.scroll(agent, summary.session_id, around, window=window)
         if form == "markdown":
             stdout.write("".join(f"{line}\n" for line in window_lines(found, datetime.now(UTC))))
         elif form == "jsonl":
             stdout.write(b"".join(window_records(found)))
         else:
-            stdout.write_json(found)
+            from hermes_tui.cli.sessions.document_names import message_window
+
+            stdout.write_json(message_window(found, summary, window))
         return
     session = get_named(manager, agent, session_id)
     if seen or strategy is not None:

@@ -46,7 +46,8 @@ def commands_of(app: AppActions, screen: Screen[Any]) -> Iterator[SystemCommand]
 def _session_commands(main: MainScreen) -> Iterator[SystemCommand]:
     """For the session that is read, else the one under the cursor."""
     yield SystemCommand("Compare", "Two marked sessions, or a fork and its origin, side by side", main.actions.diff)
-    yield SystemCommand("Export", "As Markdown, HTML, JSON or JSON lines, into a file", main.actions.export)
+    yield SystemCommand("Edits", "All edits of the session as one diff, by file", main.actions.edits)
+    yield SystemCommand("Export", "As Markdown, HTML, JSON, JSON lines or a patch, into a file", main.actions.export)
     yield SystemCommand("Copy", "Message, code, output, an id or a command", main.actions.copy)
     yield SystemCommand("Resume", "Continue the session in the agent's own CLI", main.actions.resume)
     yield SystemCommand("Fork", "A new session that starts with the messages of this one", main.actions.fork)

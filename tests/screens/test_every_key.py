@@ -19,6 +19,7 @@ from hermes_tui.tui.keymap import KEYS, key_label
 from hermes_tui.tui.screens.attention import AttentionScreen
 from hermes_tui.tui.screens.cost import CostScreen
 from hermes_tui.tui.screens.diff import DiffScreen
+from hermes_tui.tui.screens.edits import EditsScreen
 from hermes_tui.tui.screens.help import HelpScreen
 from hermes_tui.tui.screens.lanes.screen import LanesScreen
 from hermes_tui.tui.screens.lanes.transcript import LaneTranscript
@@ -146,6 +147,15 @@ async def to_diff(pilot: Pilot[None]) -> None:
     view.action_move(len(view.rows) // 2)
 
 
+async def to_edits(pilot: Pilot[None]) -> None:
+    await back(pilot)
+    app = app_of(pilot)
+    app.main.sessions.action_first()
+    await pilot.press("D")
+    await until(pilot, lambda: isinstance(app.screen, EditsScreen) and app.screen.edits)
+    await pilot.press("end", "up")
+
+
 async def to_cost(pilot: Pilot[None]) -> None:
     await back(pilot)
     app = app_of(pilot)
@@ -229,6 +239,7 @@ async def listed(pilot: Pilot[None]) -> list[str]:
         (to_search, False),
         (to_results, False),
         (to_diff, False),
+        (to_edits, False),
         (to_cost, False),
         (to_attention, False),
         (to_lanes, False),

@@ -17,6 +17,7 @@ from hermes_tui.sessions.marks import MarkChange
 from hermes_tui.tui.app import HermesApp
 from hermes_tui.tui.screens.attention import AttentionScreen
 from hermes_tui.tui.screens.cost import CostScreen
+from hermes_tui.tui.screens.edits import EditsScreen
 from hermes_tui.tui.themes import PLAIN_THEME
 from pilots import until
 from session_adapters.base import Environment
@@ -62,6 +63,16 @@ def test_own_marks(app: HermesApp, snap_compare: Compare, size: tuple[int, int],
         change = MarkChange(pinned=True, name="Checkout, all of it", tag=("review",), note="ask Ada\nbefore Friday")
         app.manager.marks.change([session.unified_id], change)
     assert snap_compare(app, terminal_size=size, run_before=steps(*keys))
+
+
+@pytest.mark.parametrize("size", [(80, 24), (160, 48)], ids=["80x24", "160x48"])
+def test_edits(app: HermesApp, snap_compare: Compare, size: tuple[int, int]) -> None:
+    async def compared(pilot: Pilot[None]) -> None:
+        await steps("D")(pilot)
+        await until(pilot, lambda: isinstance(pilot.app.screen, EditsScreen) and pilot.app.screen.edits)
+        await pilot.pause()
+
+    assert snap_compare(app, terminal_size=size, run_before=compared)
 
 
 def test_unfolded_light(app: HermesApp, snap_compare: Compare) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import stat
+import sys
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["export"]
 
-_FORMATS = ("markdown", "html", "json", "jsonl")
+_FORMATS = ("markdown", "html", "json", "jsonl", "patch")
 _STANDARD_OUTPUT = ("-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1")
 """Whatever that is: a file that it was directed into is no file to be replaced."""
 
@@ -76,7 +77,7 @@ def export(
     else:
         parts = written(session, chosen, redactor=redactor)
     if target is None or str(target) in _STANDARD_OUTPUT:
-        for part in parts:
+        for part in _shown(parts) if chosen == "patch" else parts:
             stdout.write(part)
     else:
         _write(target, parts, force=force)
@@ -84,6 +85,15 @@ def export(
     for error in chapters.lost:
         stderr.say(f"hermes-tui: left out: {error}")
     return exit_codes.FAILURE if chapters.lost else exit_codes.OK
+
+
+def _shown(parts: Iterator[bytes]) -> Iterator[bytes]:
+    """The text of files as it is, but for a terminal."""
+    from hermes_tui.sessions.export.plain import plain
+
+    if sys.stdout is None or not sys.stdout.isatty():
+        return parts
+    return (plain(part.decode("utf-8", "replace")).encode() for part in parts)
 
 
 def _format_of(target: Path | None) -> str:

@@ -13,7 +13,7 @@ import msgspec
 
 from hermes_tui.display import counted
 
-__all__ = ["Question", "Step", "progress", "questions_in", "several", "steps_in", "tasks_in"]
+__all__ = ["AskedQuestion", "PlanStep", "progress", "questions_in", "several", "steps_in", "tasks_in"]
 
 _TEXTS = ("content", "step", "description", "subject", "title", "text", "task")
 _STATES = {
@@ -26,7 +26,7 @@ _WRITTEN = re.compile(r"^[ \t]*[-*] \[([ xX~/-])\] (.*)$", re.MULTILINE)
 _MARKS = {"x": "done", "X": "done", "~": "now", "/": "now", "-": "dropped"}
 
 
-class Step(NamedTuple):
+class PlanStep(NamedTuple):
     """A step of a plan."""
 
     state: str
@@ -37,7 +37,7 @@ class Step(NamedTuple):
         return f"{_SIGNS[self.state]}  {self.text}"
 
 
-class Question(NamedTuple):
+class AskedQuestion(NamedTuple):
     """A question to the user."""
 
     text: str
@@ -54,23 +54,23 @@ class Question(NamedTuple):
         return "\n".join((self.text, *rows, *([f"  → {self.answer}"] if self.answer else ())))
 
 
-def steps_in(value: Any) -> Sequence[Step]:
+def steps_in(value: Any) -> Sequence[PlanStep]:
     """The steps of a list, where every entry is one; those of a list in Markdown (`- [x] …`)."""
     if isinstance(value, str):
-        return [Step(_MARKS.get(mark, "open"), text) for mark, text in _WRITTEN.findall(value[:100_000])]
+        return [PlanStep(_MARKS.get(mark, "open"), text) for mark, text in _WRITTEN.findall(value[:100_000])]
     found = [_step(one) for one in value] if isinstance(value, list) else []
     return [one for one in found if one is not None] if all(found) else ()
 
 
-def _step(value: Any) -> Step | None:
+def _step(value: Any) -> PlanStep | None:
     if not isinstance(value, Mapping) or not isinstance(value.get("status"), str):
         return None
     text = _first(value, _TEXTS)
     state = value["status"].lower().removeprefix("todo_status_").replace("-", "_")
-    return Step(_STATES.get(state, "open"), text) if text else None
+    return PlanStep(_STATES.get(state, "open"), text) if text else None
 
 
-def progress(steps: Sequence[Step]) -> str:
+def progress(steps: Sequence[PlanStep]) -> str:
     """`2 of 5 done · now: Write docs`."""
     wanted = [step for step in steps if step.state != "dropped"]
     done = sum(step.state == "done" for step in wanted)
@@ -80,13 +80,13 @@ def progress(steps: Sequence[Step]) -> str:
     return f"{done} of {len(wanted)} done{after}"
 
 
-def questions_in(value: Any, output: str) -> Sequence[Question]:
+def questions_in(value: Any, output: str) -> Sequence[AskedQuestion]:
     """The questions of a list, each with the answer that the result tells; none where an entry is no question."""
     found = [_question(one, output) for one in value] if isinstance(value, list) else []
     return [one for one in found if one is not None] if all(found) else ()
 
 
-def _question(value: Any, output: str) -> Question | None:
+def _question(value: Any, output: str) -> AskedQuestion | None:
     if not isinstance(value, Mapping) or not isinstance(value.get("question"), str):
         return None
     offered = value.get("options")
@@ -96,7 +96,7 @@ def _question(value: Any, output: str) -> Question | None:
         else (str(one), "")
         for one in (offered if isinstance(offered, list) else ())
     ]
-    return Question(value["question"], options, _answer(value["question"], str(value.get("id", "")), output))
+    return AskedQuestion(value["question"], options, _answer(value["question"], str(value.get("id", "")), output))
 
 
 def _answer(question: str, name: str, output: str) -> str:

@@ -1,4 +1,4 @@
-"""Exports sessions: `json`, `jsonl`, `markdown`, `html`.
+"""Exports sessions: `json`, `jsonl`, `markdown`, `html`, `patch`.
 
 Every form is written piece by piece, so that beside the session itself only one message is held in memory; sessions
 of a lineage are read one after the other, as they are written.
@@ -15,16 +15,23 @@ from session_adapters.model import Session
 
 __all__ = ["SUFFIXES", "ExportFormat", "check_format", "export", "export_lineage"]
 
-ExportFormat = Literal["json", "jsonl", "markdown", "html"]
+ExportFormat = Literal["json", "jsonl", "markdown", "html", "patch"]
 
-SUFFIXES: dict[str, str] = {"json": ".json", "jsonl": ".jsonl", "markdown": ".md", "html": ".html"}
+SUFFIXES: dict[str, str] = {
+    "json": ".json",
+    "jsonl": ".jsonl",
+    "markdown": ".md",
+    "html": ".html",
+    "patch": ".patch",
+}
 """How the file of each format ends."""
 
 
 def export(session: Session, form: str, *, redactor: Redactor | None = None) -> Iterator[bytes]:
     """The session in parts, UTF-8: `json`, the whole object with an indent of two; `jsonl`, a line of the session's
-    own fields, then one message per line; `markdown` and `html`, for reading. With a `redactor` secrets are masked;
-    it knows how many once the last part is there. Raises `ValidationError` for another format."""
+    own fields, then one message per line; `markdown` and `html`, for reading; `patch`, all edits, for `git apply`.
+    With a `redactor` secrets are masked; it knows how many once the last part is there. Raises `ValidationError` for
+    another format."""
     check_format(form)
     if redactor is not None:
         session = redactor.record(session)
@@ -72,6 +79,11 @@ def _documents(sessions: Iterable[Session], form: str, redactor: Redactor | None
             if number:
                 yield b"\n\n---\n\n"
             yield from (part.encode("utf-8", "replace") for part in to_markdown(session))
+    elif form == "patch":
+        from hermes_tui.sessions.export.patch import to_patch
+
+        for session in sessions:
+            yield from (part.encode("utf-8", "replace") for part in to_patch(session))
     else:
         from hermes_tui.sessions.export.html import to_html
 

@@ -25,7 +25,7 @@ from session_adapters.model import SessionSummary
 
 __all__ = ["ARMED_AFTER", "ExportChoice", "ExportScreen"]
 
-_FORMS = ("markdown", "html", "json", "jsonl")
+_FORMS = ("markdown", "html", "json", "jsonl", "patch")
 ARMED_AFTER = 0.4
 """Seconds in which Enter writes nothing: it may have been typed before the dialog was there."""
 _LABEL = 11
@@ -68,7 +68,7 @@ class _Fields(Styled, can_focus=True, inherit_bindings=False):
     class Left(Message):
         """The cursor went below the last line."""
 
-    def __init__(self, parts: int) -> None:
+    def __init__(self, parts: int, form: str) -> None:
         super().__init__()
         self._fields = (
             _Field("format", _FORMS),
@@ -76,7 +76,7 @@ class _Fields(Styled, can_focus=True, inherit_bindings=False):
             _Field("sessions", ("this one", f"all {parts} of the conversation") if parts > 1 else ("this one",)),
             _Field("old file", ("keep", "replace")),
         )
-        self.chosen = [0] * len(self._fields)
+        self.chosen = [_FORMS.index(form), *[0] * (len(self._fields) - 1)]
         self.cursor = 0
 
     def get_content_height(self, container: object, viewport: object, width: int) -> int:
@@ -127,21 +127,23 @@ class ExportScreen(Dialog[ExportChoice]):
     AUTO_FOCUS = "_Fields"
     BINDINGS = [one for one in bindings("export") if isinstance(one, Binding) and one.id == "export.leave"]  # noqa: RUF012
 
-    def __init__(self, session: SessionSummary, parts: int, folder: Path, home: Path | None = None) -> None:
+    def __init__(
+        self, session: SessionSummary, parts: int, folder: Path, home: Path | None = None, form: str = _FORMS[0]
+    ) -> None:
         """`parts`: of how many sessions the conversation consists. `folder`: where the file is suggested. `home`: as
-        in `own_command`."""
+        in `own_command`. `form` is chosen at first."""
         super().__init__(f"Export: {compact(session.title, 60) or 'untitled'}", "↵ write")
         self._session = session
         self._home = home
         self._parts = parts
         self._folder = folder
-        self._form = _FORMS[0]
-        self._suggested = self._suggest(_FORMS[0], redact=False)
+        self._form = form
+        self._suggested = self._suggest(form, redact=False)
         self._shown_at = time.monotonic()
 
     def body(self) -> ComposeResult:
         """Fields, the name of the file, the command that does the same."""
-        yield _Fields(self._parts)
+        yield _Fields(self._parts, self._form)
         name = Input(self._suggested, id="file", select_on_focus=False)
         name.cursor_blink = False
         yield name

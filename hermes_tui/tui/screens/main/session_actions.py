@@ -131,18 +131,30 @@ class SessionActions:
 
     def export(self) -> None:
         """Ask how and where, and write it."""
-        from hermes_tui.tui.screens.dialogs.export import ExportScreen
+        subject = self._subject()
+        if subject is not None:
+            self._ask_how(subject)
+
+    def edits(self) -> None:
+        """Show all its edits as one diff, by file."""
+        from hermes_tui.tui.screens.edits import EditsScreen
 
         subject = self._subject()
-        if subject is None:
-            return
+        if subject is not None:
+            as_patch = partial(self._ask_how, subject, form="patch")
+            self._program.push_screen(EditsScreen(subject, self._program.manager, as_patch))
+
+    def _ask_how(self, subject: SessionSummary, form: str = "markdown") -> None:
+        from hermes_tui.tui.screens.dialogs.export import ExportScreen
+
         parts = self._whole(subject)
 
         def wished(wish: ExportChoice | None) -> None:
             if wish is not None:
                 self._run(partial(self._export, subject, parts, wish))
 
-        self._program.push_screen(ExportScreen(subject, len(parts), Path("~"), self._program.named_home), wished)
+        screen = ExportScreen(subject, len(parts), Path("~"), self._program.named_home, form)
+        self._program.push_screen(screen, wished)
 
     async def _export(self, subject: SessionSummary, parts: Sequence[SessionSummary], wish: ExportChoice) -> None:
         from hermes_tui.tui.screens.main.session_work import beside, write_export

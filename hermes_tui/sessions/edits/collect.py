@@ -1,0 +1,195 @@
+"""Collects the edits of a session by file, with what is known of each file's text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from hermes_tui.sessions.calls import FileEdit, Hunk, edits, output_text, path_of
+from hermes_tui.sessions.edits.known_text import KnownText, after_hunk, text_read
+from hermes_tui.sessions.edits.sections import Section, compared_texts, loose_hunk
+from session_adapters.model import Message, ToolCall
+
+__all__ = ["EditedFile", "FileDiff", "SessionEdits"]
+
+_CREATED = re.compile(r"\bcreated\b|\bwrote new\b|\bnew file\b", re.IGNORECASE)
+_EDITS = re.compile(r"edit|write|patch|replace", re.IGNORECASE)
+_UNKNOWN_BEFORE = "whether it was there before is not known: it is taken for new"
+
+
+class EditedFile:
+    """The edits of one file, in order."""
+
+    def __init__(self, path: str, known: KnownText | None = None) -> None:
+        self.path = path
+        """Relative to the session's directory where it is inside."""
+        self.calls = 0
+        """How many calls changed it."""
+        self._known = known
+        """What stood in it before the edits that are not settled; empty in a new file."""
+        self._text = known.text if known is not None else ""
+        """What became of that."""
+        self._is_new = False
+        self._note = ""
+        self._settled: list[Section] = []
+
+    @property
+    def sections(self) -> Sequence[Section]:
+        """The diff of the file: the fewer, the more is known of it."""
+        return [*self._settled, *self._open()]
+
+    def read(self, known: KnownText) -> None:
+        """A call showed what is in it."""
+        if self._known is None or known.text not in self._text:
+            self._settle(known)
+
+    def change(self, edit: FileEdit, output: str) -> None:
+        """A call changed it, and said `output`."""
+        if edit.kind in ("write", "add"):
+            self._write(edit, output)
+        elif edit.kind == "delete":
+            self._delete(edit)
+        else:
+            for hunk in edit.hunks:
+                self._change(hunk)
+        if edit.moved:
+            # In one part with what was changed before: git takes a moved file as it was at the beginning.
+            self._settle(None)
+            hunks = [hunk for one in self._settled for hunk in one.hunks]
+            note = "; ".join(dict.fromkeys(one.note for one in self._settled if one.note))
+            self._settled = [Section("change", hunks, edit.moved, note)]
+
+    @property
+    def known(self) -> KnownText | None:
+        """What stands in it now, as far as that is known."""
+        return KnownText(self._text, self._known.first) if self._known is not None else None
+
+    def untold(self) -> None:
+        """A call changed it in a way that the store does not hold."""
+        self._settle(None)
+        note = "what was changed is not in the store"
+        if not any(one.note == note for one in self._settled):
+            self._settled.append(Section("change", (), note=note))
+
+    def _open(self) -> Sequence[Section]:
+        """The edits that are not settled, as one change."""
+        if self._known is None or not (self._is_new or self._text != self._known.text):
+            return ()
+        hunks = compared_texts(self._known.text, self._text, self._known.first)
+        return [Section("add" if self._is_new else "change", hunks, note=self._note)]
+
+    def _settle(self, known: KnownText | None) -> None:
+        """What follows cannot be put together with what was there; `known` is what it begins with."""
+        self._settled += self._open()
+        self._known, self._text = known, known.text if known is not None else ""
+        self._is_new, self._note = False, ""
+
+    def _write(self, edit: FileEdit, output: str) -> None:
+        text = "".join(hunk.new or "".join(f"{line}\n" for _, line in hunk.rows) for hunk in edit.hunks)
+        if self._known is not None and self._known.first == 1:
+            self._text = text
+            return
+        self._settle(KnownText(""))
+        self._text, self._is_new = text, True
+        self._note = "" if edit.kind == "add" or _CREATED.search(output[:300]) else _UNKNOWN_BEFORE
+
+    def _delete(self, edit: FileEdit) -> None:
+        if self._is_new:  # it came and went
+            self._known = None
+        known = self.known
+        self._settle(None)
+        if known is not None and known.first == 1:
+            self._settled.append(Section("delete", compared_texts(known.text, "")))
+        else:
+            hunks = [loose_hunk(hunk) for hunk in edit.hunks]
+            self._settled.append(Section("delete", hunks, note="" if hunks else "what stood in it is not known"))
+
+    def _change(self, hunk: Hunk) -> None:
+        text = after_hunk(self._text, hunk) if self._known is not None else None
+        if text is not None:
+            self._text = text
+            return
+        self._settle(self.known)
+        placed = loose_hunk(hunk)
+        note = "" if placed.applies else "its place in the file is not known"
+        self._settled.append(Section("change", (placed,), note=note))
+
+
+class FileDiff(NamedTuple):
+    """The diff of a file as it is shown."""
+
+    path: str
+    calls: int
+    sections: Sequence[Section]
+
+    @classmethod
+    def of(cls, file: EditedFile) -> FileDiff:
+        """Compare the texts of the file, which takes time where they are long."""
+        return cls(file.path, file.calls, file.sections)
+
+    @property
+    def added(self) -> int:
+        """Lines put in."""
+        return sum(section.added for section in self.sections)
+
+    @property
+    def removed(self) -> int:
+        """Lines taken out."""
+        return sum(section.removed for section in self.sections)
+
+
+class SessionEdits:
+    """All edits of a session; give it the messages in order."""
+
+    def __init__(self, cwd: str | None) -> None:
+        self._inside = f"{cwd.rstrip('/')}/" if cwd else ""
+        self._files: dict[str, EditedFile] = {}
+        self.failed = 0
+        """Calls that failed: what they asked for was not done."""
+
+    @property
+    def files(self) -> Sequence[EditedFile]:
+        """Those that were changed, in the order in which they were first seen."""
+        return [file for file in self._files.values() if file.calls]
+
+    def take(self, message: Message) -> None:
+        """The calls of the next message. What was taken back, or done in the parent session, is left out."""
+        if message.inherited or message.visibility in ("rewound", "branch"):
+            return
+        for call in message.tool_calls:
+            self._take(call)
+
+    def _take(self, call: ToolCall) -> None:
+        change = edits(call)
+        if change is None:
+            self._other(call)
+        elif call.is_error:
+            self.failed += 1
+        else:
+            output = output_text(call.output)
+            for edit in change.files:
+                file = self._file(edit.path)
+                file.calls += 1
+                known = file.known
+                file.change(edit, output)
+                if edit.moved:
+                    self._files[self._relative(edit.moved)] = EditedFile(self._relative(edit.moved), known)
+
+    def _other(self, call: ToolCall) -> None:
+        path = path_of(call.input)
+        if not path or call.is_error:
+            return
+        if _EDITS.search(call.tool_name):
+            file = self._file(path)
+            file.calls += 1
+            file.untold()
+        elif (known := text_read(call)) is not None:
+            self._file(path).read(known)
+
+    def _file(self, path: str) -> EditedFile:
+        path = self._relative(path)
+        return self._files.setdefault(path, EditedFile(path))
+
+    def _relative(self, path: str) -> str:
+        return path.removeprefix(self._inside).removeprefix("./") if self._inside else path

@@ -19,6 +19,7 @@ CONTEXTS: Mapping[str, str] = {
     "list": "Session list",
     "search": "Search box",
     "transcript": "Transcript",
+    "jump": "Transcript, behind ] and [",
     "find": "Finding in a session",
     "page": "Help and problems",
     "diff": "Comparison",
@@ -278,6 +279,13 @@ KEYS: tuple[Key, ...] = (
     Key("lane.close", "escape,q,backspace,h", "close", "Back to the lanes", "back"),
     Key("lane.earlier", "less_than_sign,comma", "session(1)", "The session before this one", "earlier"),
     Key("lane.later", "greater_than_sign,full_stop", "session(-1)", "The session after this one", "later"),
+    Key("jump.prompt", "p,right_square_bracket,left_square_bracket", "jump_to('prompt')", "Prompt", "prompt"),
+    Key("jump.message", "m", "jump_to('message')", "Message, of either side", "message"),
+    Key("jump.call", "t", "jump_to('tool call')", "Tool call", "tool call"),
+    Key("jump.error", "e", "jump_to('error')", "Failed call, of a tool or of the model", "error"),
+    Key("jump.edit", "d", "jump_to('edit')", "Call that changes a file", "edit"),
+    Key("jump.helper", "s", "jump_to('sub-agent')", "Call of a sub-agent", "sub-agent"),
+    Key("jump.compaction", "c", "jump_to('compaction')", "Compaction", "compaction"),
     Key("transcript.toggle", "enter,space", "fold", "Open or close the block under the cursor", "open/close"),
     Key("transcript.all", "o", "see_all", "Open the block, and show all of it", "all of it"),
     Key("transcript.find", "slash", "find", "Find in this session", "find", priority=True),
@@ -293,8 +301,21 @@ KEYS: tuple[Key, ...] = (
     Key("transcript.page_up", "pageup,ctrl+b", "page(-1)", "A page up"),
     Key("transcript.half_down", "ctrl+d", "half_page(1)", "Half a page down"),
     Key("transcript.half_up", "ctrl+u", "half_page(-1)", "Half a page up"),
-    Key("transcript.next_prompt", "right_square_bracket,J", "prompt(1)", "Next prompt", "prompt"),
-    Key("transcript.previous_prompt", "left_square_bracket,K", "prompt(-1)", "Previous prompt"),
+    Key(
+        "transcript.next",
+        "right_square_bracket",
+        "jump(1)",
+        "Next …: then ] for a prompt, m message, t tool call, e error, d edit, s sub-agent, c compaction",
+        "next…",
+    ),
+    Key(
+        "transcript.previous",
+        "left_square_bracket",
+        "jump(-1)",
+        "Previous …: then the same letters, or [ for a prompt",
+    ),
+    Key("transcript.next_prompt", "J", "prompt(1)", "Next prompt", "prompt"),
+    Key("transcript.previous_prompt", "K", "prompt(-1)", "Previous prompt"),
     Key(
         "transcript.next_match",
         "n",
@@ -308,8 +329,8 @@ KEYS: tuple[Key, ...] = (
 )
 
 
-def bindings(context: str) -> list[BindingType]:
-    """The Textual bindings of a context, for `BINDINGS`."""
+def bindings(*contexts: str) -> list[BindingType]:
+    """The Textual bindings of these contexts, for `BINDINGS`."""
     return [
         Binding(
             key.keys,
@@ -321,7 +342,7 @@ def bindings(context: str) -> list[BindingType]:
             tooltip=key.description,
         )
         for key in KEYS
-        if key.context == context
+        if key.context in contexts
     ]
 
 

@@ -37,7 +37,8 @@ def _hints_of(screen: Screen[Any], without: Container[str]) -> list[tuple[str, s
             if binding.id in _FIRST:
                 rank = (-1, _FIRST.index(binding.id))
             found[binding.action] = rank, key_label(binding.key), binding.description
-    return [(key, word) for _, key, word in sorted(found.values())]
+    only = [one for action, one in found.items() if action.startswith("jump_to")]
+    return [(key, word) for _, key, word in sorted(only or found.values())]
 
 
 def keys_here(screen: Screen[Any]) -> list[Key]:
@@ -64,13 +65,19 @@ class Hints(Line):
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002
         super().__init__(id=id)
         self._hints: tuple[tuple[str, str], ...] = ()
+        self._without: Container[str] = ()
 
     def show_keys(self, without: Container[str] = ()) -> None:
         """Show the keys that work on this screen now, but for those with these ids."""
+        self._without = without
         hints = tuple(_hints_of(self.screen, without))
         if hints != self._hints:
             self._hints = hints
             self.refresh()
+
+    def renew(self) -> None:
+        """Other keys work now."""
+        self.show_keys(self._without)
 
     def render_line(self, y: int) -> Strip:
         """The line, made for the width it has now."""

@@ -1,4 +1,4 @@
-"""Goes to a message, a prompt or the next match of a transcript.
+"""Goes to a message, a landmark or the next match of a transcript.
 
 What is not loaded yet is read for, part by part, until it is there, the beginning is reached, or another key is
 pressed.
@@ -11,14 +11,15 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from hermes_tui.platform.daemon_call import in_thread
+from hermes_tui.tui.widgets.transcript.jumps import go_to_landmark, show_at
 from hermes_tui.tui.widgets.transcript.layout.block_writer import ALL, OPEN
 from hermes_tui.tui.widgets.transcript.layout.heights import MessageHeight
-from hermes_tui.tui.widgets.transcript.layout.layout_cache import Position
 from hermes_tui.tui.widgets.transcript.match_light import first_match_row
 from hermes_tui.tui.widgets.transcript.open_transcript import OpenTranscript, TranscriptHost
 from hermes_tui.tui.workers.coroutines import run_beside
 
 if TYPE_CHECKING:
+    from hermes_tui.sessions.landmarks import LandmarkKind
     from hermes_tui.sessions.search.within import Within
 
 __all__ = ["TranscriptFinder"]
@@ -39,9 +40,11 @@ class TranscriptFinder:
         self._uncovered_in: tuple[MessageHeight, Mapping[str, int]] | None = None
         """The message in which blocks were opened for a match, and what was open in it before."""
         self._wanted = ""
-        """What is looked for in what is earlier: `first`, `prompt`, `message`, `match` or one of `_EDGES`."""
+        """What is looked for in what is earlier: `first`, `landmark`, `message`, `match` or one of `_EDGES`."""
         self._sought = ""
         """Id of the message that is wanted, or `#` and its index."""
+        self._kind: LandmarkKind = "prompt"
+        """Of the landmark."""
         self._entering = False
         """The first or the last match of all is looked for."""
         self._missing: set[str] = set()
@@ -83,16 +86,16 @@ class TranscriptFinder:
         self._wanted = "" if view.complete else "first"
         self._pane.settle()
 
-    def go_to_prompt(self, step: int) -> None:
-        """Go to the next or the previous prompt, reading what is before where it has to be."""
+    def go_to_landmark(self, kind: LandmarkKind, step: int) -> None:
+        """Go to the next (1) or the previous (-1) one, reading what is before where it has to be."""
         view = self._pane.opened.view
-        self._wanted = ""
-        if not self._go_to_loaded_prompt(step):
+        self._wanted, self._kind = "", kind
+        if not go_to_landmark(view, kind, step):
             if step < 0 and not view.complete and view.is_ready:
                 view.go(view.first)
-                self._wanted = "prompt"
+                self._wanted = "landmark"
             else:
-                self._pane.refuse("There is no further prompt " + ("below" if step > 0 else "above"))
+                self._pane.refuse(f"There is no further {kind} " + ("below" if step > 0 else "above"))
         self._pane.settle()
 
     def go_to(self, message_id: str) -> None:
@@ -249,9 +252,12 @@ class TranscriptFinder:
         if self._wanted == "first":
             opened.view.go(opened.view.first)
             self._wanted = "" if read_all else "first"
-        elif self._wanted == "prompt":
-            if self._go_to_loaded_prompt(-1) or read_all:
+        elif self._wanted == "landmark":
+            if go_to_landmark(opened.view, self._kind, -1):
                 self._wanted = ""
+            elif read_all:
+                self._wanted = ""
+                self._pane.refuse(f"There is no further {self._kind} above")
         elif self._wanted == _EDGES[1]:
             self._missing.difference_update(message.id for message in opened.messages[:added])
             if read_all or (self._all_known and not self._missing):
@@ -286,26 +292,6 @@ class TranscriptFinder:
 
         return place_of([entry.message for entry in entries[: index + 1]], index)
 
-    def _go_to_loaded_prompt(self, step: int) -> bool:
-        view = self._pane.opened.view
-        if not view.is_ready:
-            return False
-        entries = view.column.entries
-        here = view.cursor
-        index = here.entry
-        if step < 0 and entries and entries[index].message.is_prompt:
-            head = Position(index, view.rendered(index).head("prose"))
-            if head < here:
-                view.go(head, at_top=True)
-                return True
-        index += step
-        while 0 <= index < len(entries):
-            if entries[index].message.is_prompt and entries[index].height:
-                view.go(Position(index, view.rendered(index).head("prose")), at_top=True)
-                return True
-            index += step
-        return False
-
     def _show(self, index: int) -> None:
         """Put the cursor on the first lit word of an entry, a third down the screen; what hides it is opened."""
         view, within = self._pane.opened.view, self.within
@@ -316,11 +302,7 @@ class TranscriptFinder:
             line = first_match_row(view.rendered(index), within)
             if line is None:
                 line = self._uncovered(index, within)
-        position = view.near(index, line or 0)
-        view.go(position)
-        view.top = view.step(position, -(view.height // 3))
-        view.rows()
-        view.show_cursor()
+        show_at(view, view.near(index, line or 0))
 
     def _uncovered(self, index: int, within: Within) -> int | None:
         """Open the first block of an entry with a lit word in it; the row of that. None where there is none."""

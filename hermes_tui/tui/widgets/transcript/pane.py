@@ -16,16 +16,17 @@ from textual.strip import Strip
 
 from hermes_tui.clock import Clock
 from hermes_tui.display import safe
+from hermes_tui.sessions.landmarks import LandmarkKind
 from hermes_tui.tui.keymap import bindings
 from hermes_tui.tui.widgets.session_list.rows import ListedPart
 from hermes_tui.tui.widgets.transcript.border import border
 from hermes_tui.tui.widgets.transcript.context_view import SeenContext
 from hermes_tui.tui.widgets.transcript.find_bar import FindBar
 from hermes_tui.tui.widgets.transcript.finder import TranscriptFinder
+from hermes_tui.tui.widgets.transcript.jump_keys import JumpKeys
 from hermes_tui.tui.widgets.transcript.layout.block_writer import SHUT
 from hermes_tui.tui.widgets.transcript.match_light import highlighted_rows
 from hermes_tui.tui.widgets.transcript.open_transcript import EarlierUnreadable, OpenTranscript
-from hermes_tui.tui.widgets.transcript.renderer import TranscriptRenderer
 from hermes_tui.tui.widgets.transcript.typed_find import TypedFind
 from hermes_tui.tui.widgets.transcript.view import VisibleRow
 from hermes_tui.tui.workers.coroutines import run_beside
@@ -35,14 +36,14 @@ from session_adapters.transcript import Change, Transcript
 __all__ = ["TranscriptPane"]
 
 
-class TranscriptPane(TranscriptRenderer, can_focus=True, inherit_bindings=False):
+class TranscriptPane(JumpKeys, can_focus=True, inherit_bindings=False):
     """One session's messages. `show` it a transcript, `poll` it when the store may have changed.
 
     At the end it follows what comes; any key that leaves the end stops that. The line under the cursor is what the
     keys act on; the block it belongs to is marked at the left edge.
     """
 
-    BINDINGS = bindings("transcript")
+    BINDINGS = bindings("jump", "transcript")
 
     class NoMore(Event):
         """There is no further match in this conversation, in the direction of `step`."""
@@ -287,9 +288,9 @@ class TranscriptPane(TranscriptRenderer, can_focus=True, inherit_bindings=False)
         self.view.follow()
         self._moved()
 
-    def action_prompt(self, step: int) -> None:
-        """Go to the next or the previous prompt, reading what is before where it has to be."""
-        self.finder.go_to_prompt(step)
+    def jump_to(self, kind: LandmarkKind, step: int) -> None:
+        """Go to the next or the previous one, reading what is before where it has to be."""
+        self.finder.go_to_landmark(kind, step)
 
     def action_fold(self) -> None:
         """Open or close the block under the cursor."""

@@ -1,0 +1,48 @@
+"""Goes to the next message, call, error … of what is loaded."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from hermes_tui.sessions.landmarks import LandmarkKind, calls_of, is_landmark
+from hermes_tui.tui.widgets.transcript.layout.layout_cache import Position
+from hermes_tui.tui.widgets.transcript.view import View
+from session_adapters.model import Message
+
+__all__ = ["go_to_landmark", "show_at"]
+
+
+def go_to_landmark(view: View, kind: LandmarkKind, step: int) -> bool:
+    """Put the cursor on the nearest one below (1) or above (-1); False where none is loaded."""
+    if not view.is_ready:
+        return False
+    entries, here = view.column.entries, view.cursor
+    index: int | None = here.entry
+    while index is not None:
+        entry = entries[index]
+        blocks = _blocks(entry.message, kind) if entry.height else []
+        rows = [Position(index, view.rendered(index).head(block)) for block in blocks]
+        beyond = [row for row in rows if (row > here if step > 0 else row < here)]
+        if beyond:
+            show_at(view, beyond[0 if step > 0 else -1], at_top=kind == "prompt")
+            return True
+        index = index + step if 0 <= index + step < len(entries) else None
+    return False
+
+
+def _blocks(message: Message, kind: LandmarkKind) -> Sequence[str]:
+    """The blocks of a message that are landmarks, as its layout names them."""
+    calls = [f"tool{at}" for at in calls_of(message, kind)]
+    if not is_landmark(message, kind):
+        return calls
+    alone = "result" if message.role == "tool" else "compaction" if message.kind == "compaction" else "prose"
+    return [alone, *calls]
+
+
+def show_at(view: View, position: Position, *, at_top: bool = False) -> None:
+    """Put the cursor on a row: at the top, or a third down the screen."""
+    view.go(position, at_top=at_top)
+    if not at_top:
+        view.top = view.step(view.cursor, -(view.height // 3))
+        view.rows()
+        view.show_cursor()

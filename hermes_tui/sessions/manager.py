@@ -269,10 +269,10 @@ class SessionManager:
 
     def context(self, agent: str, session_id: str, *, window: config.ContextWindow | None = None) -> ContextView:
         """What the agent still sees of the session (spec 001). Raises as `get` does, and as `context_window`."""
-        from hermes_tui.sessions.context import context_view
+        from hermes_tui.sessions.context import context_view, gauged
 
         session = self.get(agent, session_id)
-        return context_view(agent, session.messages, self.context_window(session, window))
+        return gauged(context_view(agent, session.messages, self.context_window(session, window)))
 
     # The agent's own program ---------------------------------------------------------------------------------
 

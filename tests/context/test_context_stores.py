@@ -10,13 +10,14 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
+from msgspec.structs import replace
 
 from hermes_tui.config import ContextWindow
 from hermes_tui.errors import ValidationError
-from hermes_tui.sessions.context import ContextView, WindowChoice, context_view, parse_window, window_for
+from hermes_tui.sessions.context import ContextView, WindowChoice, context_view, gauged, parse_window, window_for
 from hermes_tui.sessions.manager import SessionManager
 from session_adapters.base import Environment, Memory
-from session_adapters.model import Message, Session
+from session_adapters.model import Message, Session, TokenUsage
 from support import STORES
 
 Store = Callable[..., Path]
@@ -324,6 +325,26 @@ def test_the_sentences() -> None:
     assert view.sentence == "sees 200 of 1,000 messages, ≈ 21 k tokens, checkpoint 2 of 2"
     big = [Message(role="user", content="z" * 5_200_000, id="1")]
     assert context_view("x", big).sentence == "sees the only message, ≈ 1.3 M tokens"
+
+
+def test_the_last_call_is_told_with_the_window_of_its_model() -> None:
+    usage = TokenUsage(input_tokens=2_000, cached_tokens=89_000, output_tokens=1_000)
+    messages = talk(4)
+    messages[3] = replace(messages[3], token_usage=usage, model="claude-sonnet-4-5")
+    messages.append(Message(role="user", content="x" * 400, id="5"))
+    view = context_view("x", messages)
+    assert (view.last_call, view.model, view.model_window) == (92_000, "claude-sonnet-4-5", 0)
+    assert view.sentence == "sees all 5 messages, ≈ 515 tokens, last call 92 k"
+    assert gauged(view).sentence == "sees all 5 messages, ≈ 515 tokens, last call 92 k of 200 k (46 %)"
+    unknown = replace(view, model="a model that nobody knows")
+    assert gauged(unknown) == unknown
+    summed = replace(view, last_call=900_000, model_window=200_000)
+    assert summed.sentence.endswith("last call 900 k")
+    messages[4] = Message(role="system", kind="compaction", id="c")
+    assert context_view("x", messages).last_call == 0, "what was summarised is no longer taken"
+    messages[4] = Message(role="system", kind="notice", content="sum", token_usage=usage, id="n")
+    messages[3] = replace(messages[3], token_usage=None)
+    assert context_view("x", messages).last_call == 0, "a sum is no call"
 
 
 def test_what_was_undone_is_not_seen_and_its_compactions_do_not_count() -> None:

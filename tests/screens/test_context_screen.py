@@ -63,6 +63,19 @@ async def read(pilot: Pilot[None]) -> None:
     await until(pilot, lambda: "The answer after it" in screen_text(pilot))
 
 
+async def test_the_border_has_a_gauge_of_the_context(program: Program, claude_home: ClaudeHome) -> None:
+    path = compacted(claude_home)
+    *before, last = path.read_text().splitlines()
+    record = json.loads(last)
+    record["message"]["model"] = "claude-sonnet-4-5"
+    record["message"]["usage"] = {"input_tokens": 1000, "cache_read_input_tokens": 90_000, "output_tokens": 1000}
+    path.write_text("\n".join([*before, json.dumps(record)]) + "\n")
+    async with program(claude_home.home, size=(100, 40)) as pilot:
+        await read(pilot)
+        await pilot.press("s")
+        await until(pilot, lambda: "last call 92 k of 200 k (46 %)" in border(pilot))
+
+
 async def test_dims_and_says_and_back_again(program: Program, claude_home: ClaudeHome) -> None:
     compacted(claude_home)
     async with program(claude_home.home, size=(100, 40)) as pilot:

@@ -34,9 +34,9 @@ def only_seen(manager: SessionManager, session: Session, window: ContextWindow |
     """The session with the messages that its agent still sees; how much that is, on standard error."""
     from msgspec.structs import replace
 
-    from hermes_tui.sessions.context import context_view
+    from hermes_tui.sessions.context import context_view, gauged
 
-    view = context_view(session.agent, session.messages, manager.context_window(session, window))
+    view = gauged(context_view(session.agent, session.messages, manager.context_window(session, window)))
     reason = f"; {view.reason}" if view.reason else ""
     stderr.say(f"hermes-tui: {session.agent} {view.sentence}{reason}")
     if view.note:

@@ -3,7 +3,16 @@
 Format: spec 001.
 """
 
-from hermes_tui.sessions.context.view import ContextView, context_view
+from hermes_tui.sessions.context.view import ContextView, context_view, gauged
 from hermes_tui.sessions.context.windows import STRATEGIES, WindowChoice, choice_of, parse_window, window_for
 
-__all__ = ["STRATEGIES", "ContextView", "WindowChoice", "choice_of", "context_view", "parse_window", "window_for"]
+__all__ = [
+    "STRATEGIES",
+    "ContextView",
+    "WindowChoice",
+    "choice_of",
+    "context_view",
+    "gauged",
+    "parse_window",
+    "window_for",
+]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from hermes_tui.sessions.context.hector import hector_seen
 from hermes_tui.sessions.context.practice import BUDGET, FEWEST, PRESERVED, TARGET
@@ -13,7 +14,7 @@ from hermes_tui.sessions.context.tokens import estimate, fitting, text_tokens
 from hermes_tui.sessions.context.windows import WindowChoice
 from session_adapters.model import Message
 
-__all__ = ["ContextView", "context_view"]
+__all__ = ["ContextView", "context_view", "gauged"]
 
 _CODEX_PROMPTS = 20_000
 """Tokens of earlier prompts that Codex keeps beside the summary, the newest first (codex FACTS.md, `compacted`)."""
@@ -32,6 +33,12 @@ class ContextView(Struct, frozen=True, kw_only=True):
     """How many there are among the messages."""
     complete: bool = True
     """The messages are all there are."""
+    last_call: int = 0
+    """Tokens that the last call which it sees took and gave; 0 where that is not recorded."""
+    model: str = ""
+    """The model of that call."""
+    model_window: int = 0
+    """Tokens that the model takes; 0 where that is not known."""
     choice: WindowChoice = WindowChoice()
     """The window that was applied."""
     note: str = ""
@@ -56,9 +63,19 @@ class ContextView(Struct, frozen=True, kw_only=True):
         else:
             much = f"sees {self.count:,} of the last {total:,} {noun}"
         parts = [much, f"≈ {_rounded(self.tokens)} tokens"]
+        if self.last_call:
+            parts.append(self._gauge)
         if self.checkpoints:
             parts.append(f"checkpoint {self.checkpoint or '–'} of {self.checkpoints}")
         return ", ".join(parts)
+
+    @property
+    def _gauge(self) -> str:
+        """What the last call took of the model's window; what is said to have taken more is no single call."""
+        if not 0 < self.last_call <= self.model_window:
+            return f"last call {_rounded(self.last_call)}"
+        share = f"{100 * self.last_call // self.model_window} %"
+        return f"last call {_rounded(self.last_call)} of {_rounded(self.model_window)} ({share})"
 
     @property
     def reason(self) -> str:
@@ -92,6 +109,7 @@ def context_view(
         if choice.strategy is not None:
             seen = _window(messages, seen, choice)
         note = ""
+    last = _last_call(messages, seen)
     in_force = [number for number, index in enumerate(marks, 1) if seen[index]]
     return ContextView(
         seen=tuple(seen),
@@ -99,9 +117,33 @@ def context_view(
         checkpoint=in_force[-1] if in_force else 0,
         checkpoints=len(marks),
         complete=complete,
+        last_call=last.token_usage.total if last is not None and last.token_usage is not None else 0,
+        model=(last.model or "") if last is not None else "",
         choice=choice,
         note="; ".join(part for part in (note, choice.trouble) if part),
     )
+
+
+def gauged(view: ContextView) -> ContextView:
+    """The same with the window of its model, as far as the price list has it; that may wait for a process."""
+    from hermes_tui.sessions.cost.model_window import window_of
+
+    return replace(view, model_window=window_of(view.model) or 0) if view.last_call and view.model else view
+
+
+def _last_call(messages: Sequence[Message], seen: Sequence[bool]) -> Message | None:
+    """The last message that says what its call used. Not what stands for several calls: notices and sums."""
+    for message, is_seen in zip(reversed(messages), reversed(seen), strict=True):
+        usage = message.token_usage
+        if (
+            is_seen
+            and message.role == "assistant"
+            and message.kind == "message"
+            and usage is not None
+            and usage.total
+        ):
+            return message
+    return None
 
 
 def _since_compaction(agent: str, messages: Sequence[Message], marks: Sequence[int]) -> list[bool]:

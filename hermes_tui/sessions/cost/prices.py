@@ -6,7 +6,7 @@ as plain numbers (`tariff`), also between runs of the program.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from importlib.util import find_spec
 from math import inf
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from genai_prices.data_snapshot import DataSnapshot
     from genai_prices.types import ConditionalPrice, ModelInfo, ModelPrice
 
-__all__ = ["Prices", "tariff_of"]
+__all__ = ["Prices", "listed_models", "tariff_of"]
 
 _LOCAL = frozenset(("llama.cpp", "llamacpp", "lm-studio", "lmstudio", "local", "ollama", "vllm"))
 """Providers that are the user's own machine: what runs there has no list price."""
@@ -73,25 +73,28 @@ def _own_tariff(own: Price) -> Tariff:
 def _look_up(model: str, provider: str | None) -> Tariff | None:
     """By the provider, where the list knows it; then by the name alone, and by a name of the form
     `provider/model`."""
+    tariffs = map(tariff_of, listed_models(model, provider))
+    return next((tariff for tariff in tariffs if tariff is not None), None)
+
+
+def listed_models(model: str, provider: str | None) -> Iterator[ModelInfo]:
+    """What the list has under that name, the most fitting first; nothing for what runs on the user's machine."""
     from genai_prices.data_snapshot import get_snapshot
 
     if provider is not None and provider.lower() in _LOCAL:
-        return None
+        return
     snapshot = get_snapshot()
     before, slash, after = model.partition("/")
     ways: list[tuple[str | None, str]] = [(None, model)]
     if provider:
         ways.insert(0, (provider, model))
     if slash and before.lower() in _LOCAL:
-        return None
+        return
     if slash:
         ways += [(before, after), ("openrouter", model)]
     for by, name in ways:
-        found = _find(snapshot, name, by)
-        tariff = tariff_of(found) if found is not None else None
-        if tariff is not None:
-            return tariff
-    return None
+        if (found := _find(snapshot, name, by)) is not None:
+            yield found
 
 
 def _find(snapshot: DataSnapshot, model: str, provider: str | None) -> ModelInfo | None:

@@ -129,24 +129,20 @@ class SessionActions:
 
     # Export ------------------------------------------------------------------------------------------------
 
-    def export(self) -> None:
-        """Ask how and where, and write it."""
-        subject = self._subject()
-        if subject is not None:
-            self._ask_how(subject)
-
     def edits(self) -> None:
         """Show all its edits as one diff, by file."""
         from hermes_tui.tui.screens.edits import EditsScreen
 
-        subject = self._subject()
-        if subject is not None:
-            as_patch = partial(self._ask_how, subject, form="patch")
+        if (subject := self._subject()) is not None:
+            as_patch = partial(self.export, subject, "patch")
             self._program.push_screen(EditsScreen(subject, self._program.manager, as_patch))
 
-    def _ask_how(self, subject: SessionSummary, form: str = "markdown") -> None:
+    def export(self, subject: SessionSummary | None = None, form: str = "markdown") -> None:
+        """Ask how and where, and write it."""
         from hermes_tui.tui.screens.dialogs.export import ExportScreen
 
+        if (subject := subject or self._subject()) is None:
+            return
         parts = self._whole(subject)
 
         def wished(wish: ExportChoice | None) -> None:

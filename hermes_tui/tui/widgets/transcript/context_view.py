@@ -61,7 +61,7 @@ class SeenContext:
             run_beside(self._pane, work, "transcript.context", exclusive=True)
 
     async def _work_out(self, agent: str, messages: Sequence[Message], choice: WindowChoice, complete: bool) -> None:
-        from hermes_tui.sessions.context import context_view
+        from hermes_tui.sessions.context import context_view, gauged
 
         view = await in_thread(context_view, agent, messages, choice, complete=complete)
         if choice is not self.choice:
@@ -70,3 +70,7 @@ class SeenContext:
         seen = {one.id for one, is_seen in zip(messages, view.seen, strict=True) if is_seen}
         self._unseen = frozenset(one.id for one in messages) - seen
         self._pane.settle()
+        view = await in_thread(gauged, view)
+        if choice is self.choice and view != self.seen:
+            self.seen = view
+            self._pane.settle()

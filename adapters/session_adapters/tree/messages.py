@@ -6,8 +6,10 @@ Format: pi/FACTS.md and omp/FACTS.md, Format.
 from __future__ import annotations
 
 import json
+import re
 from contextlib import suppress
 from datetime import datetime
+from pathlib import PurePath
 from typing import Any, Literal
 
 from session_adapters.model import Attachment, Cost, Message, MessageKind, Role, TokenUsage, ToolCall, ToolResult
@@ -25,7 +27,11 @@ __all__ = [
     "tokens",
     "usage_key",
     "usd",
+    "without_files",
 ]
+
+_FILE = re.compile(r'\s*<file name="([^"\n]{0,4096})"[^>\n]{0,400}>')
+_FILE_END = "</file>"
 
 SUMMARY = "/summary"
 """Ends the id of the second message of a compaction."""
@@ -296,3 +302,14 @@ def _prompt(value: Any) -> str:
     """A system prompt: text, or parts in a list or by name."""
     parts = value.values() if isinstance(value, dict) else value if isinstance(value, list) else [value]
     return "\n\n".join(part for part in parts if isinstance(part, str) and part)
+
+
+def without_files(prompt: str) -> str:
+    """What was asked, without the files that `pi @file` puts before it; their names where nothing else was said."""
+    names: list[str] = []
+    at = 0
+    while (found := _FILE.match(prompt, at)) is not None:
+        names.append(PurePath(found[1]).name)
+        end = prompt.find(_FILE_END, found.end())
+        at = end + len(_FILE_END) if end >= 0 else len(prompt)
+    return prompt if not names else prompt[at:].strip() or ", ".join(names)

@@ -15,7 +15,7 @@ from session_adapters.reading.damage import Damage
 from session_adapters.text import one_line
 from session_adapters.times import from_epoch
 from session_adapters.tree.file import TreeShape
-from session_adapters.tree.messages import entry_seconds, entry_time, tokens, usage_key, usd
+from session_adapters.tree.messages import entry_seconds, entry_time, tokens, usage_key, usd, without_files
 from session_adapters.tree.records import TreeEntry, TreeUsage
 from session_adapters.usage import Usage, call_of, summed
 
@@ -118,7 +118,7 @@ class TreeCounts(TreeShape):
         first, calls = shown[0], sum(len(message.tool_calls) for message in shown)
         self._parts[index] = _Brief(len(shown), calls, first.role, first.kind)
         if first.is_prompt:
-            prompt = self.prompt(first.content[:_START])
+            prompt = self.prompt(without_files(first.content)[:_START])
             self.first_prompt = self.first_prompt or prompt
             if not self.is_inherited(record.timestamp):
                 self._own_prompts[index] = one_line(prompt, 200)

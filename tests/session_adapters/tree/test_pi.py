@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from pi_lines import answered, asked, write_pi
 from plain_trees import active_path, plain_text, records, usage_of
 from session_adapters.base import Environment
 from session_adapters.model import SessionSummary
@@ -231,3 +232,26 @@ def test_the_document_s_layout(session_id: str) -> None:
         ]
     results = [call.output for message in session.messages for call in message.tool_calls]
     assert results == (["README.md"] if len(lines) > 1 else [])
+
+
+@pytest.mark.parametrize(
+    ("text", "title"),
+    [
+        (
+            '<file name="/srv/a.py">\nprint("x")\n</file>\n<file name="/srv/b.png"></file>\nFix the clock',
+            "Fix the clock",
+        ),
+        ('<file name="/srv/a.py">\n' + "x = 1\n" * 2000 + "</file>\nFix the clock", "Fix the clock"),
+        ('<file name="/srv/a.py">\nx\n</file>\n<file name="/srv/b.png"></file>\n', "a.py, b.png"),
+        ('<file name="/srv/a.py">\nnever closed', "a.py"),
+        ("What is <file name=x> for?", "What is <file name=x> for?"),
+        ('<file names="x">', '<file names="x">'),
+    ],
+)
+def test_a_title_has_no_markup_of_files(tmp_path: Path, text: str, title: str) -> None:
+    write_pi(tmp_path, "one", asked(1, None, text), answered(2, 1))
+    adapter = PiAdapter(Environment(home=tmp_path, variables={}))
+    ((_, summary),) = everything(adapter)
+    assert (summary.title, summary.preview) == (title, title)
+    _, session = both(adapter, "one")
+    assert session.title == title and session.messages[0].content == text

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import stat
+import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from claude_lines import ClaudeHome
 from hermes_tui.sessions.manager import SessionManager
 from session_adapters.model import SessionSummary
 from tiny_home import START, TinyHome
@@ -48,6 +50,27 @@ def test_e_2_and_d_1_the_beginning_of_an_id_does_where_it_is_the_only_one(
     assert "several sessions that 'one' may mean: one-" in ran.err
     tiny_home.add("one")
     assert cli("sessions", *command, "tiny:one").code == 0, "the one whose id it is"
+
+
+def test_a_patch_has_the_text_of_files_as_it_is_but_on_a_terminal(
+    tmp_path: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = ClaudeHome(tmp_path / "home")
+    path = home.session("Write it")
+    *before, last = path.read_text().splitlines()
+    record = json.loads(last)
+    given = {"file_path": "a.txt", "content": "one\x1b[31m\x07two\n"}
+    record["message"]["content"].append({"type": "tool_use", "id": "toolu_1", "name": "Write", "input": given})
+    path.write_text("\n".join((*before, json.dumps(record))) + "\n")
+    arguments = ("--home", str(home.home), "sessions", "export", f"claude:{path.stem}", "--format", "patch")
+    ran = cli(*arguments)
+    assert ran.code == 0 and "+one\x1b[31m\x07two\n" in ran.out
+    target = tmp_path / "all.patch"
+    assert cli(*arguments[:-2], "-o", str(target)).code == 0
+    assert "+one\x1b[31m\x07two\n" in target.read_text()
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    ran = cli(*arguments)
+    assert "+one␇two\n" in ran.out and "\x1b" not in ran.out
 
 
 def test_export_writes_what_show_does(tiny_home: TinyHome, cli: Cli) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -117,26 +118,24 @@ class EditedFile:
 
 
 class FileDiff(NamedTuple):
-    """The diff of a file as it is shown."""
+    """The diff of a file as it is shown, with figures that a key need not count."""
 
     path: str
     calls: int
     sections: Sequence[Section]
+    added: int
+    """Lines put in."""
+    removed: int
+    """Lines taken out."""
+    rows: int
+    """Lines of all hunks."""
 
     @classmethod
     def of(cls, file: EditedFile) -> FileDiff:
         """Compare the texts of the file, which takes time where they are long."""
-        return cls(file.path, file.calls, file.sections)
-
-    @property
-    def added(self) -> int:
-        """Lines put in."""
-        return sum(section.added for section in self.sections)
-
-    @property
-    def removed(self) -> int:
-        """Lines taken out."""
-        return sum(section.removed for section in self.sections)
+        sections = file.sections
+        marks = Counter(mark for section in sections for hunk in section.hunks for mark, _ in hunk.rows)
+        return cls(file.path, file.calls, sections, marks["+"], marks["-"], marks.total())
 
 
 class SessionEdits:

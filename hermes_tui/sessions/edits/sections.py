@@ -56,16 +56,6 @@ class Section(NamedTuple):
         """Whether `git apply` takes it where the file is as it was."""
         return all(hunk.applies for hunk in self.hunks) and bool(self.hunks or self.moved or self.kind == "add")
 
-    @property
-    def added(self) -> int:
-        """Lines put in."""
-        return sum(mark == "+" for hunk in self.hunks for mark, _ in hunk.rows)
-
-    @property
-    def removed(self) -> int:
-        """Lines taken out."""
-        return sum(mark == "-" for hunk in self.hunks for mark, _ in hunk.rows)
-
 
 def compared_texts(before: str, after: str, first: int = 1) -> Sequence[PlacedHunk]:
     """How `after` comes from `before`, whose first line has the number `first`: three lines around each change."""

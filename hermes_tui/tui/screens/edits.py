@@ -39,6 +39,7 @@ class EditsScreen(FullScreen[None]):
         self._manager = manager
         self._export = export
         self._far = ""
+        self._not_read = 0
         self.edits: tuple[SessionEdits, tuple[FileDiff, ...]] | None = None
         """What was found, once all is read, and the diffs of its files."""
 
@@ -73,6 +74,7 @@ class EditsScreen(FullScreen[None]):
         transcript = self._manager.open(self._summary.agent, self._summary.session_id)
         while not transcript.complete and not over.is_set() and transcript.earlier():
             self._far = f"Reading … {counted(len(transcript.messages), 'message')}"
+        self._not_read = len(transcript.problems) + (not transcript.complete)
         found = SessionEdits(self._summary.cwd)
         for number, message in enumerate(transcript.messages):
             if over.is_set():
@@ -94,6 +96,7 @@ class EditsScreen(FullScreen[None]):
         found, files = self.edits
         added, removed = sum(one.added for one in files), sum(one.removed for one in files)
         failed = f" · {found.failed} failed" if found.failed else ""
+        failed += " · not all could be read" if self._not_read else ""
         at = self.query_one(EditsView).file + 1
         where = f"{at} of {counted(len(files), 'file')}" if files else "no files"
         self.show_title(left, [(f"{where} · +{added:,} −{removed:,}{failed} ", "faint")])

@@ -135,6 +135,23 @@ async def test_what_cannot_be_read_is_said(program: Program, home: Path, monkeyp
         await until(pilot, lambda: cast(HermesApp, pilot.app).main is pilot.app.screen)
 
 
+async def test_what_is_missing_of_the_session_is_said(
+    program: Program, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Torn:
+        complete = False
+        problems = ()
+        messages = ()
+
+        def earlier(self) -> int:
+            return 0
+
+    async with program(home) as pilot:
+        monkeypatch.setattr(cast(HermesApp, pilot.app).manager, "open", lambda *_: Torn())
+        await shown(pilot)
+        assert "not all could be read" in screen_text(pilot).splitlines()[0]
+
+
 async def test_esc_ends_a_long_reading_that_says_how_far_it_is(
     program: Program, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -143,6 +160,7 @@ async def test_esc_ends_a_long_reading_that_says_how_far_it_is(
 
     class Endless:
         complete = False
+        problems = ()
         messages = range(1200)
 
         def earlier(self) -> int:

@@ -35,10 +35,6 @@ class _EditsRow(NamedTuple):
     text: str = ""
 
 
-def _length(file: FileDiff) -> int:
-    return sum(len(hunk.rows) for section in file.sections for hunk in section.hunks)
-
-
 class EditsView(RowView, can_focus=True, inherit_bindings=False):
     """`show` it the files; only rows in view are drawn."""
 
@@ -77,7 +73,7 @@ class EditsView(RowView, can_focus=True, inherit_bindings=False):
     def show(self, files: Sequence[FileDiff]) -> None:
         """Show these, the cursor on the first."""
         self._files = files
-        self._open = set(range(len(files))) if sum(map(_length, files)) <= _OPEN_AT_FIRST else set()
+        self._open = set(range(len(files))) if sum(file.rows for file in files) <= _OPEN_AT_FIRST else set()
         self._lay()
         self.go(0)
         self.post_message(self.Moved())
@@ -161,7 +157,7 @@ class EditsView(RowView, can_focus=True, inherit_bindings=False):
 
     def _first_files(self) -> set[int]:
         """As many as are opened at once, one at least."""
-        lengths = accumulate(map(_length, self._files))
+        lengths = accumulate(file.rows for file in self._files)
         return {0, *takewhile(lambda number: next(lengths) <= _MOST_LINES, range(len(self._files)))}
 
     # Drawing -------------------------------------------------------------------------------------------------

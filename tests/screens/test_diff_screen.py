@@ -154,18 +154,6 @@ async def test_what_cannot_be_compared_is_said(program: Program, two: Path, monk
         await until(pilot, lambda: app_of(pilot).main is pilot.app.screen)
 
 
-async def test_marks_are_two_at_most_and_go_away(program: Program, claude_home: ClaudeHome) -> None:
-    for number in range(4):
-        claude_home.session(f"Session {number}")
-    async with program(claude_home.home) as pilot:
-        sessions = app_of(pilot).main.sessions
-        await pilot.press("space", "space", "space")
-        assert [one.title for one in sessions.marked] == ["Session 2", "Session 1"]
-        assert toasts(pilot) == ["Two sessions are compared: the mark of “Session 3” is taken away."]
-        await pilot.press("up", "space")
-        assert [one.title for one in sessions.marked] == ["Session 2"]
-
-
 @pytest.mark.parametrize(("size", "said"), [((160, 40), "◆ 2 marked"), ((80, 24), "◆ 2 marked"), ((40, 15), "◆2")])
 async def test_marks_are_told_wherever_one_is(
     program: Program, claude_home: ClaudeHome, size: tuple[int, int], said: str

@@ -12,7 +12,7 @@ import pytest
 from hermes_tui.errors import HermesTuiError, SessionNotFound
 from hermes_tui.sessions.manager import SessionManager
 from hermes_tui.tui.screens.dialogs.export import ExportChoice
-from hermes_tui.tui.screens.main.session_work import beside, write_export, write_for_reading
+from hermes_tui.tui.screens.main.actions.session_work import beside, write_export, write_for_reading
 from session_adapters.model import SessionSummary
 from tiny_home import TinyHome
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from hermes_tui.sessions.query.filters import ATTENDED, FILTERS, ROLES, STATES
 from hermes_tui.sessions.query.grammar import split
 
-__all__ = ["Completion", "complete"]
+__all__ = ["Completion", "as_typed", "complete"]
 
 _TIMES = ("today", "yesterday", "7d", "30d", "1y")
 
@@ -54,7 +54,7 @@ def _values(
     there = dict.fromkeys(value for value in (known or values(name)) if value)
     fitting = [value for value in there if begun in value.lower() and value.lower() != begun]
     fitting.sort(key=lambda value: not value.lower().startswith(begun))
-    return [Completion(start, end, _written(value)) for value in fitting]
+    return [Completion(start, end, as_typed(value)) for value in fitting]
 
 
 def _commas(text: str, start: int, end: int) -> Iterator[int]:
@@ -67,7 +67,7 @@ def _commas(text: str, start: int, end: int) -> Iterator[int]:
             yield at
 
 
-def _written(value: str) -> str:
+def as_typed(value: str) -> str:
     """As it is typed: in quotes where it has a blank."""
     value = value.replace('"', "")
     return f'"{value}"' if any(char.isspace() or char in "()," for char in value) else value

@@ -13,6 +13,7 @@ from hermes_tui.display import count, dollars, safe
 from hermes_tui.errors import HermesTuiError
 from hermes_tui.platform.daemon_call import in_thread
 from hermes_tui.sessions.cost.overview import DAYS, KINDS, Figure, Kind, Overview, Rank
+from hermes_tui.sessions.query.completion import as_typed
 from hermes_tui.tui.screens.full_screen import FullScreen
 from hermes_tui.tui.widgets.cost_chart import CostChart
 from hermes_tui.tui.widgets.cost_list import CostList, CostRow
@@ -155,8 +156,7 @@ def cost_rows(found: Overview, labels: Mapping[str, str]) -> list[CostRow]:
 def filter_text(rank: Rank) -> str:
     """The sessions behind a rank, in the words of the search grammar."""
     name = {"agent": "agent", "model": "model", "project": "cwd", "session": "id"}[rank.kind]
-    value = safe(rank.key)
-    return f'{name}:"{value}"' if any(char.isspace() for char in value) else f"{name}:{value}"
+    return f"{name}:{as_typed(safe(rank.key))}"
 
 
 def _notes(found: Overview) -> list[tuple[str, str]]:

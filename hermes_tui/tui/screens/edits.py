@@ -13,7 +13,7 @@ from hermes_tui.display import compact, counted, safe
 from hermes_tui.errors import HermesTuiError
 from hermes_tui.sessions.edits import FileDiff, SessionEdits
 from hermes_tui.tui.screens.full_screen import FullScreen
-from hermes_tui.tui.screens.main.session_work import beside
+from hermes_tui.tui.screens.main.actions.session_work import beside
 from hermes_tui.tui.widgets.diff.edits_view import EditsView
 from hermes_tui.tui.workers.coroutines import run_beside
 from session_adapters.model import SessionSummary

@@ -55,7 +55,7 @@ class Header(Horizontal):
         indexing: str = "",
     ) -> None:
         """`shown`: how many were found, and perhaps `more`; None without a search. `partial`: how many are not yet
-        counted in full. `needs`: how many need a person. `marked`: how many are marked for a comparison. `gateway`:
+        counted in full. `needs`: how many need a person. `marked`: how many are marked. `gateway`:
         what Hermes' is doing, in as many words as there is room for. `asking`: somebody is about to search, or has.
         `searching`: how complete an answer is. `indexing`: how far the index is."""
         width = self.app.size.width

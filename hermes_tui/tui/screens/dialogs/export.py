@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import ClassVar, NamedTuple
 
@@ -13,7 +14,7 @@ from textual.message import Message
 from textual.strip import Strip
 from textual.widgets import Input, Static
 
-from hermes_tui.display import compact
+from hermes_tui.display import compact, counted
 from hermes_tui.redact import Redactor
 from hermes_tui.sessions.export import SUFFIXES
 from hermes_tui.sessions.export.target import suggested_name
@@ -128,11 +129,20 @@ class ExportScreen(Dialog[ExportChoice]):
     BINDINGS = [one for one in bindings("export") if isinstance(one, Binding) and one.id == "export.leave"]  # noqa: RUF012
 
     def __init__(
-        self, session: SessionSummary, parts: int, folder: Path, home: Path | None = None, form: str = _FORMS[0]
+        self,
+        session: SessionSummary,
+        parts: int,
+        folder: Path,
+        home: Path | None = None,
+        form: str = _FORMS[0],
+        others: Sequence[SessionSummary] = (),
     ) -> None:
         """`parts`: of how many sessions the conversation consists. `folder`: where the file is suggested. `home`: as
-        in `own_command`. `form` is chosen at first."""
-        super().__init__(f"Export: {compact(session.title, 60) or 'untitled'}", "↵ write")
+        in `own_command`. `form` is chosen at first. `others`: more sessions, for each of which a file is written; the
+        path is a folder then."""
+        title = compact(session.title, 60) or "untitled"
+        super().__init__(f"Export: {title}" if not others else f"Export {len(others) + 1} sessions", "↵ write")
+        self._others = others
         self._session = session
         self._home = home
         self._parts = parts
@@ -169,12 +179,14 @@ class ExportScreen(Dialog[ExportChoice]):
         before, self._suggested = self._suggested, self._suggest(wish.form, redact=wish.redact)
         if box.value == before:
             box.value = self._suggested
-        elif wish.form != self._form and box.value.endswith(SUFFIXES[self._form]):
+        elif not self._others and wish.form != self._form and box.value.endswith(SUFFIXES[self._form]):
             box.value = box.value.removesuffix(SUFFIXES[self._form]) + SUFFIXES[wish.form]
         self._form = wish.form
         self._show_command()
 
     def _suggest(self, form: str, *, redact: bool) -> str:
+        if self._others:
+            return str(self._folder / "hermes-tui-export")
         # A title may hold a secret, too.
         session = Redactor().record(self._session) if redact else self._session
         return str(self._folder / suggested_name(session, form))
@@ -182,7 +194,11 @@ class ExportScreen(Dialog[ExportChoice]):
     @on(Input.Changed, "#file")
     def _show_command(self) -> None:
         if self.is_mounted:
-            self.query_one("#command", Static).update(self.wish.command(self._session, self._home))
+            more = f"\nand so for {counted(len(self._others), 'more session')}" if self._others else ""
+            wish = self.wish
+            if self._others:
+                wish = wish._replace(path=wish.path / suggested_name(self._session, wish.form))
+            self.query_one("#command", Static).update(f"{wish.command(self._session, self._home)}{more}")
 
     @on(_Fields.Left)
     def _to_file(self) -> None:

@@ -12,16 +12,15 @@ from textual.message import Message
 from textual.screen import Screen
 from textual.widgets import Input
 
-from hermes_tui.display import compact
 from hermes_tui.sessions.catalogue.snapshot import Snapshot
 from hermes_tui.tui.delay import Delay
 from hermes_tui.tui.keymap import bindings
 from hermes_tui.tui.program import Program
 from hermes_tui.tui.screens.empty import empty_blocks
+from hermes_tui.tui.screens.main.actions.list_actions import ListActions
 from hermes_tui.tui.screens.main.completion import FilterCompletion
 from hermes_tui.tui.screens.main.context_window import ContextActions
 from hermes_tui.tui.screens.main.history import SearchHistory
-from hermes_tui.tui.screens.main.list_actions import ListActions
 from hermes_tui.tui.screens.main.panes import TALL, WIDE, Panes
 from hermes_tui.tui.screens.main.parts import MainParts
 from hermes_tui.tui.screens.main.search import SearchController
@@ -73,7 +72,7 @@ class MainScreen(Screen[None]):
         self.panes = Panes(parts, lambda: self.search.is_searching, self._settle_layout)
         self.status = StatusBar(parts, self.search, self.completion)
         self.actions = SessionActions(parts)
-        self.listing = ListActions(parts, self.search.results.order_changed)
+        self.listing = ListActions(parts, self.search)
         self.context = ContextActions(parts)
         self._settle = Delay(self, self._open_highlighted, _SETTLE)
         self._is_painted = False
@@ -238,11 +237,8 @@ class MainScreen(Screen[None]):
         self.search.open_next(event.step)
 
     @on(SessionList.MarksChanged)
-    def _marks_changed(self, event: SessionList.MarksChanged) -> None:
+    def _marks_changed(self) -> None:
         self.status.show_counts()
-        if event.dropped is not None:
-            title = compact(event.dropped.title, 40) or "untitled"
-            self.notify(f"Two sessions are compared: the mark of “{title}” is taken away.")
 
     # Keys --------------------------------------------------------------------------------------------------
 

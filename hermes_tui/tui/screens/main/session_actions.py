@@ -15,10 +15,10 @@ from hermes_tui.display import safe
 from hermes_tui.errors import HermesTuiError
 from hermes_tui.platform.daemon_call import in_thread
 from hermes_tui.sessions.marks import NO_MARKS, MarkChange
+from hermes_tui.tui.screens.main.actions.marked_actions import MarkedActions
 from hermes_tui.tui.screens.main.parts import MainParts
-from hermes_tui.tui.widgets.session_list.rows import ListedPart
 from hermes_tui.tui.workers.coroutines import run_beside
-from session_adapters.model import SessionSummary, unified_id
+from session_adapters.model import SessionSummary
 
 if TYPE_CHECKING:
     from hermes_tui.sessions.native import Start, Verb
@@ -35,6 +35,7 @@ class SessionActions:
         self._parts = parts
         self._screen = parts.screen
         self._program = parts.program
+        self._marked = MarkedActions(parts, self._run, self._tell)
 
     def _subject(self) -> SessionSummary | None:
         """The session to act on; where there is none, that is said."""
@@ -58,31 +59,9 @@ class SessionActions:
         known = isinstance(error, HermesTuiError)
         self._tell(str(error) if known else f"It did not work ({type(error).__name__}: {error})", bad=True)
 
-    # Compare -----------------------------------------------------------------------------------------------
-
-    def _pair(self) -> tuple[ListedPart, ListedPart] | None:
-        """The two marked ones; one marked and this one; a fork and what it came from."""
-        part = self._parts.sessions.forest.part
-        marked = [part(conversation.tip.unified_id) for conversation in self._parts.sessions.marked]
-        found = [one for one in marked if one is not None]
-        subject = self._parts.subject
-        if len(found) < 2 and subject is not None:
-            found = [one for one in found if one.summary.unified_id != subject.unified_id]
-            if not found and subject.kind == "fork" and subject.parent_id:
-                found = [one for one in [part(unified_id(subject.agent, subject.parent_id))] if one is not None]
-            found.append(part(subject.unified_id) or ListedPart(subject))
-        return (found[0], found[1]) if len(found) == 2 else None
-
     def diff(self) -> None:
         """Show two sessions side by side."""
-        from hermes_tui.tui.screens.diff import DiffScreen
-
-        pair = self._pair()
-        if pair is None:
-            said = "Mark two sessions with space, then press d; a fork is compared with its origin."
-            self._screen.notify(said)
-            return
-        self._program.push_screen(DiffScreen(*pair, self._program.manager.diff))
+        self._marked.compare()
 
     # Own marks ---------------------------------------------------------------------------------------------
 
@@ -99,6 +78,8 @@ class SessionActions:
         """Ask for name, tags and note of the session, or of the newest part of its conversation that has any."""
         from hermes_tui.tui.screens.dialogs.marks import MarksScreen
 
+        if self._marked.tag():
+            return
         subject = self._subject()
         if subject is None:
             return
@@ -141,6 +122,8 @@ class SessionActions:
         """Ask how and where, and write it."""
         from hermes_tui.tui.screens.dialogs.export import ExportScreen
 
+        if subject is None and self._marked.export():
+            return
         if (subject := subject or self._subject()) is None:
             return
         parts = self._whole(subject)
@@ -153,7 +136,7 @@ class SessionActions:
         self._program.push_screen(screen, wished)
 
     async def _export(self, subject: SessionSummary, parts: Sequence[SessionSummary], wish: ExportChoice) -> None:
-        from hermes_tui.tui.screens.main.session_work import beside, write_export
+        from hermes_tui.tui.screens.main.actions.session_work import beside, write_export
 
         self._tell(await beside(partial(write_export, self._program.manager, subject, parts, wish)))
 
@@ -245,7 +228,7 @@ class SessionActions:
         self._run(partial(self._read_elsewhere, subject, argv))
 
     async def _read_elsewhere(self, subject: SessionSummary, argv: Sequence[str]) -> None:
-        from hermes_tui.tui.screens.main.session_work import beside, write_for_reading
+        from hermes_tui.tui.screens.main.actions.session_work import beside, write_for_reading
 
         self._hand_over(argv, await beside(partial(write_for_reading, self._program.manager, subject)))
 

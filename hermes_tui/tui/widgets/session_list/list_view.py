@@ -109,12 +109,12 @@ class SessionLines(RowView):
 
     @property
     def marked(self) -> Sequence[Conversation]:
-        """The conversations that are marked for a comparison, at most two, in the order in which they were."""
+        """The conversations that are marked, in the order in which they were."""
         found = (self._forest.by_session.get(key) for key in self._marked)
         return [conversation for conversation in found if conversation is not None]
 
     def mark(self, conversations: Sequence[Conversation]) -> None:
-        """Mark these for a comparison, and no others."""
+        """Mark these, and no others."""
         self._marked = [one.key for one in conversations]
         self._redraw_changed()
 

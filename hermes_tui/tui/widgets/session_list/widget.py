@@ -15,6 +15,9 @@ from hermes_tui.tui.widgets.session_list.rows import ListedPart, ListRow
 
 __all__ = ["SessionList"]
 
+_DIGITS = "0123456789"
+_MOST_TIMES = 9_999
+
 
 class SessionList(SessionLines, can_focus=True):
     """Conversations with a cursor on one of them, forks and helpers folded below where they came from."""
@@ -36,12 +39,12 @@ class SessionList(SessionLines, can_focus=True):
             self.conversation = conversation
 
     class MarksChanged(Message):
-        """A conversation was marked or its mark taken away; `dropped` lost its mark to the third one."""
+        """A conversation was marked, or a mark was taken away."""
 
-        def __init__(self, dropped: Conversation | None = None) -> None:
-            super().__init__()
-            self.dropped = dropped
-
+    _digits = ""
+    """Those that were typed since another key."""
+    _times = 0
+    """The number before the key that is being obeyed; 0 for none."""
     at_once: Callable[[], None] | None = None
     """Called before `HighlightChanged` is sent, so that what it shows is painted together with the cursor."""
 
@@ -63,20 +66,38 @@ class SessionList(SessionLines, can_focus=True):
         part = self.forest.part(unified)
         return part and part._replace(state=self.states.of(Conversation((part.summary,))))
 
+    # Moving ------------------------------------------------------------------------------------------------
+
+    def on_key(self, event: events.Key) -> None:
+        """Digits before a motion say how often: `5j`."""
+        character = event.character or ""
+        if character in _DIGITS[not self._digits :] and character and event.key not in self.screen.active_bindings:
+            self._digits += character
+            event.stop()
+        else:
+            self._digits, self._times = "", min(int(self._digits or 0), _MOST_TIMES)
+
+    def _count(self) -> int:
+        """How often the key is meant, 0 where that was not said; asked for once."""
+        times, self._times = self._times, 0
+        return times
+
     def action_move(self, step: int) -> None:
-        """One conversation up (-1) or down (1)."""
-        before = self.cursor
-        super().action_move(step)
+        """One conversation up (-1) or down (1), or as many as were typed."""
+        before = at = self.cursor
+        for _ in range(self._count() or 1):
+            at = self.nearest(at + step, step)
+        self.go(at, step)
         if step < 0 and self.cursor == before:
             self.jump(0)
 
     def action_page(self, step: int) -> None:
         """A page up (-1) or down (1)."""
-        self._leap(step * max(1, self.size.height - 1))
+        self._leap(step * max(1, self.size.height - 1) * (self._count() or 1))
 
     def action_half_page(self, step: int) -> None:
         """Half a page up (-1) or down (1)."""
-        self._leap(step * max(1, self.size.height // 2))
+        self._leap(step * max(1, self.size.height // 2) * (self._count() or 1))
 
     def _leap(self, rows: int) -> None:
         """Cursor and view together, so that the cursor keeps its line of the screen."""
@@ -94,8 +115,13 @@ class SessionList(SessionLines, can_focus=True):
         self.go(0)
 
     def action_last(self) -> None:
-        """To the last one."""
-        self.go(len(self.rows) - 1)
+        """To the last one; with a number before it, to the one of that number."""
+        if (number := self._count()) == 0:
+            self.go(len(self.rows) - 1)
+            return
+        there = [at for at, row in enumerate(self.rows) if row.conversation is not None]
+        if there:
+            self.go(there[min(number, len(there)) - 1])
 
     def action_day(self, step: int) -> None:
         """To the first conversation of the next (1) or of this or the previous (-1) day or other group."""
@@ -103,6 +129,7 @@ class SessionList(SessionLines, can_focus=True):
         at = bisect_left(headings, self.cursor) + (0 if step > 0 else -1)
         if step < 0 and at > 0 and headings[at] + 1 == self.cursor:
             at -= 1
+        at += step * max(0, self._count() - 1)
         if 0 <= at < len(headings):
             self.go(headings[at] + 1)
         else:
@@ -119,24 +146,25 @@ class SessionList(SessionLines, can_focus=True):
             self.post_message(self.Selected(conversation))
 
     def action_mark(self) -> None:
-        """Mark what is under the cursor, or take its mark away, and go on; a third mark takes the first away."""
-        dropped = None
+        """Mark what is under the cursor, or take its mark away, and go on."""
         conversation = self.highlighted
         if conversation is None:
             self.notify("There is no session here to mark.")
             return
         if conversation.key not in self.forest.by_session:
-            self.notify("Only sessions can be compared: this is what an agent keeps in mind.")
+            self.notify("Only sessions can be marked: this is what an agent keeps in mind.")
             return
-        marked = self.marked
-        if conversation in marked:
-            marked = [one for one in marked if one is not conversation]
-        else:
-            dropped = marked[0] if len(marked) == 2 else None
-            marked = [*marked[-1:], conversation]
-        self.mark(marked)
-        self.post_message(self.MarksChanged(dropped))
+        marked = [one for one in self.marked if one is not conversation]
+        self.mark(marked if len(marked) < len(self.marked) else [*marked, conversation])
+        self.post_message(self.MarksChanged())
         self.action_move(1)
+
+    def action_unmark(self) -> None:
+        """Take all marks away."""
+        if not self.marked:
+            self.notify("No session is marked.")
+        self.mark([])
+        self.post_message(self.MarksChanged())
 
     def action_toggle_fold(self) -> None:
         """Unfold or fold what is under the cursor."""
@@ -205,5 +233,6 @@ class SessionList(SessionLines, can_focus=True):
         self.draw(self.cursor)
 
     def on_blur(self) -> None:
-        """See `on_focus`."""
+        """See `on_focus`. Digits that were typed are forgotten."""
+        self._digits, self._times = "", 0
         self.draw(self.cursor)

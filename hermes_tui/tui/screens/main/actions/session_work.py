@@ -10,7 +10,7 @@ from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING, TypeVar
 
-from hermes_tui.display import size
+from hermes_tui.display import counted, size
 from hermes_tui.errors import HermesTuiError
 from hermes_tui.platform.daemon_call import in_thread
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from hermes_tui.tui.screens.dialogs.export import ExportChoice
     from session_adapters.model import SessionSummary
 
-__all__ = ["beside", "write_export", "write_for_reading"]
+__all__ = ["beside", "write_export", "write_exports", "write_for_reading"]
 
 T = TypeVar("T")
 
@@ -54,6 +54,31 @@ def write_export(
     masked = f"; {redactor.report}" if redactor is not None else ""
     lost = "".join(f"; left out: {error}" for error in chapters.lost)
     return f"Wrote {wish.path} ({size(octets)}){masked}{lost}"
+
+
+def write_exports(
+    manager: SessionManager, sessions: Sequence[SessionSummary], wish: ExportChoice, over: Event
+) -> str:
+    """Write each session into a file of its own in the folder that was wished, which is made; what is to be said of
+    it. What cannot be read or written is named, and keeps no other from being written. Raises `HermesTuiError`."""
+    from hermes_tui.redact import Redactor
+    from hermes_tui.sessions.export.target import expanded, suggested_name
+
+    folder = expanded(wish.path)
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise HermesTuiError(f"cannot make the folder {str(folder)!r}: {error.strerror or error}") from error
+    lost: list[str] = []
+    for session in sessions:
+        name = suggested_name(Redactor().record(session) if wish.redact else session, wish.form)
+        try:
+            write_export(manager, session, (session,), wish._replace(path=folder / name, lineage=False), over)
+        except HermesTuiError as error:
+            if over.is_set():
+                raise
+            lost.append(f"; left out: {error}")
+    return f"Wrote {len(sessions) - len(lost)} of {counted(len(sessions), 'session')} into {wish.path}{''.join(lost)}"
 
 
 def write_for_reading(manager: SessionManager, subject: SessionSummary, over: Event) -> str:

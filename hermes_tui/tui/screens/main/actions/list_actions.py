@@ -1,13 +1,16 @@
-"""What keys change about the list as a whole: its order, its columns."""
+"""What keys change about the list as a whole: order, columns, filters."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import get_args
 
 from hermes_tui.config import Column
+from hermes_tui.display import safe
+from hermes_tui.sessions.query.completion import as_typed
 from hermes_tui.tui.screens.dialogs.menu import MenuChoice, MenuScreen
 from hermes_tui.tui.screens.main.parts import MainParts
+from hermes_tui.tui.screens.main.search import SearchController
+from hermes_tui.tui.widgets.session_list.conversation import Conversation
 from hermes_tui.tui.widgets.session_list.order import FIELDS, GROUPINGS, Field, Grouping, Order
 
 __all__ = ["ListActions"]
@@ -19,10 +22,9 @@ _GROUP_KEYS: dict[str, Grouping] = dict(zip("DPASN", GROUPINGS, strict=True))
 class ListActions:
     """Each changes what the list shows, and has it remembered."""
 
-    def __init__(self, parts: MainParts, show_again: Callable[[], None]) -> None:
-        """`show_again` lays the answer of a search out anew."""
+    def __init__(self, parts: MainParts, search: SearchController) -> None:
         self._parts = parts
-        self._show_again = show_again
+        self._search = search
 
     def order(self) -> None:
         """Choose the order and the groups."""
@@ -67,9 +69,44 @@ class ListActions:
 
         program.push_screen(MenuScreen("Columns, as far as there is room", choices, at=at), chosen)
 
+    def only_agent(self) -> None:
+        """Only sessions of the agent of this one; again: all."""
+        if (conversation := self._here()) is not None:
+            self._only(f"agent:{as_typed(safe(conversation.tip.agent))}")
+
+    def only_project(self) -> None:
+        """Only sessions of the project of this one; again: all."""
+        conversation = self._here()
+        if conversation is not None and conversation.tip.cwd:
+            self._only(f"cwd:{as_typed(safe(conversation.tip.cwd))}")
+        elif conversation is not None:
+            self._parts.screen.notify("This session has no project.")
+
+    def only_live(self) -> None:
+        """Only sessions that a process has open; again: all."""
+        self._only("is:live")
+
+    def only_unread(self) -> None:
+        """Only sessions with something new in them; again: all."""
+        self._only("is:unread")
+
+    def _here(self) -> Conversation | None:
+        conversation = self._parts.sessions.highlighted
+        if conversation is None:
+            self._parts.screen.notify("There is no session here.")
+        return conversation
+
+    def _only(self, wanted: str) -> None:
+        """Add a filter to what is in the box, or take it away; the list keeps the keys."""
+        padded = f" {self._parts.box.value} "
+        there = f" {wanted} " in padded
+        left = padded.replace(f" {wanted} ", " ", 1) if there else f"{padded} {wanted}"
+        self._parts.box.value = " ".join(left.split()) if '"' not in left else left.strip()
+        self._search.filter()
+
     def _set(self, order: Order) -> None:
         self._parts.sessions.set_order(order)
-        self._show_again()
+        self._search.results.order_changed()
         self._parts.program.remember(order=order)
 
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from hermes_tui.sessions.query import Search
-from hermes_tui.sessions.query.tree import All, Any, MessageFilter, TextUnit, Tree, Word
+from hermes_tui.sessions.query.tree import All, Any, Inside, MessageFilter, TextUnit, Tree, Word
 from hermes_tui.sessions.search.model import Field, Match, SourceMatch
 from hermes_tui.sessions.search.relevance import of_unit
 from hermes_tui.sessions.words import is_han
@@ -42,10 +42,14 @@ class Wanted(NamedTuple):
     search: Search
 
 
-def needles(tree: Tree) -> frozenset[bytes] | None:
+def needles(tree: Tree, *, inside: bool = True) -> frozenset[bytes] | None:
     """Runs of ASCII letters and digits, or Chinese characters as UTF-8 and as JSON escapes them, one of which is in
-    every text that satisfies the tree (but for accents); None where there are no such."""
+    every text that satisfies the tree (but for accents); None where there are no such. Without `inside`
+    none that may stand inside of a word."""
     match tree:
+        case Inside(text) if inside and text.isascii():
+            runs = _PIECES.findall(text.lower())
+            return frozenset({max(runs, key=len).encode()}) if runs else None
         case Word(tokens):
             runs = [word for word in tokens if word.isascii()]
             if runs:
@@ -57,10 +61,10 @@ def needles(tree: Tree) -> frozenset[bytes] | None:
             pieces = _PIECES.findall(value)
             return frozenset({max(pieces, key=len).encode()}) if pieces else None
         case All(parts):
-            found = [one for part in parts if (one := needles(part)) is not None]
+            found = [one for part in parts if (one := needles(part, inside=inside)) is not None]
             return max(found, key=lambda one: min(map(len, one)), default=None)
         case Any(parts):
-            each = [needles(part) for part in parts]
+            each = [needles(part, inside=inside) for part in parts]
             return frozenset().union(*(one or () for one in each)) if all(each) else None
         case _:
             return None

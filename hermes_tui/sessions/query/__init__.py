@@ -17,6 +17,7 @@ from hermes_tui.sessions.query.grammar import PartKind, QueryToken, read
 from hermes_tui.sessions.query.tree import (
     TRUE,
     Always,
+    Inside,
     Literally,
     MessageFilter,
     SessionFilter,
@@ -77,7 +78,7 @@ class Query(Struct, frozen=True):
     @property
     def searches_text(self) -> bool:
         """Whether texts have to be looked at for some session."""
-        return any(isinstance(leaf, Word | Literally | MessageFilter) for leaf in leaves(self.tree))
+        return any(isinstance(leaf, Word | Literally | Inside | MessageFilter) for leaf in leaves(self.tree))
 
     @property
     def asks_for_states(self) -> bool:

@@ -2,7 +2,8 @@
 
     query   = either { "OR" either }
     either  = unit { ["AND"] unit }            binds tighter than OR
-    unit    = { "NOT" | "-" } ( "(" query ")" | filter | phrase ["*"] | word ["*"] )
+    unit    = { "NOT" | "-" } ( "(" query ")" | filter | inside | phrase ["*"] | word ["*"] )
+    inside  = "~" ( phrase | word )            of two characters or more, anywhere in a text, in words too
     filter  = name ":" value { "," value }     with a name of `FILTERS`; any one of the values will do
     value   = phrase | anything without blanks and commas
     phrase  = '"' anything '"'                 a missing end is the end of the text
@@ -24,6 +25,7 @@ from typing import Literal, NamedTuple
 from hermes_tui.sessions.query.filters import FILTERS, MESSAGE_FILTERS, ROLES, NowIn, no_states, session_filter
 from hermes_tui.sessions.query.tree import (
     TRUE,
+    Inside,
     Literally,
     MessageFilter,
     Tree,
@@ -45,6 +47,8 @@ _MOST = 100
 """Conditions in one query."""
 _DEEPEST = 20
 """Brackets in brackets."""
+_LEAST_INSIDE = 2
+"""Characters: one is in every text."""
 _FILTER = re.compile(r"([A-Za-z]{2,10}):")
 _OPERATORS = frozenset({"AND", "OR", "NOT"})
 _NO_TERM = frozenset("->=)\x00")
@@ -62,7 +66,7 @@ class QueryToken(NamedTuple):
 class Lexeme(NamedTuple):
     """A piece and what it is to the parser."""
 
-    kind: Literal["word", "phrase", "filter", "operator", "minus", "open", "close"]
+    kind: Literal["word", "phrase", "inside", "filter", "operator", "minus", "open", "close"]
     start: int
     end: int
     text: str
@@ -109,6 +113,13 @@ def _piece(text: str, at: int, opened: int) -> Lexeme:
         value, end = _quoted(text, at)
         starred = text[end : end + 1] == "*"
         return Lexeme("phrase", at, end + starred, value, prefix=starred)
+    if text[at] == "~" and at + 1 < len(text) and not text[at + 1].isspace() and text[at + 1] not in "~)":
+        if text[at + 1] == '"':
+            value, end = _quoted(text, at + 1)
+        else:
+            end = _word_end(text, at + 1, opened)
+            value = text[at + 1 : end]
+        return Lexeme("inside", at, end, value)
     named = _FILTER.match(text, at)
     if named and named[1].lower() in FILTERS:
         values, end = _values(text, named.end(), opened)
@@ -235,6 +246,9 @@ class Parser:
         return leaf
 
     def _leaf(self, piece: Lexeme, negated: bool) -> tuple[Tree | None, PartKind]:
+        if piece.kind == "inside":
+            enough = len(piece.text) >= _LEAST_INSIDE
+            return (Inside(piece.text), "phrase") if enough else (None, "idle")
         if piece.kind != "filter":
             kind: PartKind = "phrase" if piece.kind == "phrase" else "word"
             leaf = self._word(piece, negated)

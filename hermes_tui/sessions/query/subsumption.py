@@ -5,7 +5,7 @@ While a user types, the next one mostly does.
 
 from __future__ import annotations
 
-from hermes_tui.sessions.query.tree import All, Always, Any, MessageFilter, Not, Tree, Word, leaves
+from hermes_tui.sessions.query.tree import All, Always, Any, Inside, MessageFilter, Not, Tree, Word, leaves
 
 __all__ = ["narrows"]
 
@@ -47,6 +47,8 @@ def _implies(tree: Tree, wide: Tree) -> bool:
             return any(_implies(part, wide) for part in parts)
         case Word() if isinstance(wide, Word):
             return _says(tree, wide)
+        case Inside(text) if isinstance(wide, Inside):
+            return wide.text in text
         case MessageFilter(field, value) if isinstance(wide, MessageFilter):
             return field == wide.field and (value.startswith(wide.value) if field == "role" else wide.value in value)
         case _:

@@ -7,6 +7,7 @@ it finds the sessions of which no unit breaks it.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import Literal
@@ -14,7 +15,7 @@ from typing import Literal
 from msgspec import Struct
 
 from hermes_tui.sessions.query.filters import SessionFilter
-from hermes_tui.sessions.words import Passage, Span
+from hermes_tui.sessions.words import Passage, Span, located
 from session_adapters.model import SessionSummary
 from session_adapters.tool_names import NOTHING, ToolNames
 
@@ -24,6 +25,7 @@ __all__ = [
     "All",
     "Always",
     "Any",
+    "Inside",
     "Literally",
     "MessageFilter",
     "Not",
@@ -66,6 +68,28 @@ class Literally(Struct, frozen=True):
     text: str
 
 
+class Inside(Struct, frozen=True):
+    """Characters anywhere in a text, inside of words too, without regard to case."""
+
+    text: str
+
+    @property
+    def words(self) -> Word | None:
+        """Whole words, the last perhaps only begun, that are in every text which holds the characters; None where
+        they tell of none."""
+        found = located(self.text) if self.text.isascii() else []
+        if found and not found[0].start:  # it may go on before
+            found = found[1:]
+        if not found:
+            return None
+        return Word(tuple(one.word for one in found), prefix=found[-1].end == len(self.text))
+
+    def spans(self, text: str) -> Iterator[Span]:
+        """Where they stand in a text."""
+        for found in re.finditer(re.escape(self.text), text, re.IGNORECASE):
+            yield Span(*found.span())
+
+
 class MessageFilter(Struct, frozen=True):
     """A condition on the message: who said it, which tool it called or answers for, which file that was about."""
 
@@ -92,7 +116,7 @@ class Any(Struct, frozen=True):
     parts: tuple[Tree, ...]
 
 
-Tree = Always | Word | Literally | MessageFilter | SessionFilter | Not | All | Any
+Tree = Always | Word | Literally | Inside | MessageFilter | SessionFilter | Not | All | Any
 
 
 class TextUnit:
@@ -124,6 +148,8 @@ def holds(tree: Tree, unit: TextUnit) -> bool:
             return unit.passage.holds(tokens, prefix)
         case Literally(text):
             return text in unit.passage.text
+        case Inside():
+            return next(tree.spans(unit.passage.text), None) is not None
         case MessageFilter(field, value):
             return _says(field, value, unit)
         case Not(part):
@@ -148,6 +174,8 @@ def spans(tree: Tree, unit: TextUnit) -> list[Span]:
     for leaf in leaves(tree, positive=True):
         if isinstance(leaf, Word):
             found += unit.passage.find(leaf.tokens, leaf.prefix)
+        elif isinstance(leaf, Inside):
+            found += leaf.spans(unit.passage.text)
         elif isinstance(leaf, Literally):
             at = unit.passage.text.find(leaf.text)
             while at >= 0:

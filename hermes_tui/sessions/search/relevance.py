@@ -7,10 +7,11 @@ alternatives are there, how often and in how long a text (saturating, as in BM25
 
 from __future__ import annotations
 
+from itertools import islice
 from math import log1p
 
 from hermes_tui.sessions.query import Search
-from hermes_tui.sessions.query.tree import Literally, TextUnit, Word, leaves
+from hermes_tui.sessions.query.tree import Inside, Literally, TextUnit, Word, leaves
 from hermes_tui.sessions.search.model import Field
 
 __all__ = ["MOST_RANKED", "of_place", "of_session", "of_unit"]
@@ -29,7 +30,7 @@ _ENOUGH = 50
 def of_unit(search: Search, unit: TextUnit, field: Field) -> float:
     """How well one text fits."""
     place = of_place(field, unit.role)
-    wanted = [leaf for leaf in leaves(search.tree, positive=True) if isinstance(leaf, Word | Literally)]
+    wanted = [leaf for leaf in leaves(search.tree, positive=True) if isinstance(leaf, Word | Literally | Inside)]
     if not wanted:
         return place
     counts = [_occurrences(leaf, unit) for leaf in wanted]
@@ -49,7 +50,9 @@ def of_session(best: float, count: int) -> float:
     return min(1.0, best * (1.0 + 0.1 * log1p(max(0, count - 1))))
 
 
-def _occurrences(leaf: Word | Literally, unit: TextUnit) -> int:
+def _occurrences(leaf: Word | Literally | Inside, unit: TextUnit) -> int:
     if isinstance(leaf, Literally):
         return unit.passage.text.count(leaf.text)
+    if isinstance(leaf, Inside):
+        return sum(1 for _ in islice(leaf.spans(unit.passage.text), _ENOUGH))
     return unit.passage.count(leaf.tokens, leaf.prefix, _ENOUGH)

@@ -47,7 +47,7 @@ class Titles(Generic[T]):
             for word in words[1:]:
                 found &= self._saying(word)
             return [self._units[at] for at in sorted(found)]
-        sought = needles(tree)
+        sought = needles(tree, inside=False)
         if sought is None:
             return self._units
         found = set(self._odd)

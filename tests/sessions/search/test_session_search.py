@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable
+from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -15,10 +17,12 @@ from claude_lines import ClaudeHome
 from hermes_tui.errors import HermesTuiError, SessionNotFound, ValidationError
 from hermes_tui.redact import Redactor
 from hermes_tui.sessions.manager import SessionManager
+from hermes_tui.sessions.query import parse
 from hermes_tui.sessions.search.excerpt import messages_around
-from hermes_tui.sessions.search.model import BrowsedSessions, DiscoveredSessions, ScrolledMessages
+from hermes_tui.sessions.search.model import BrowsedSessions, DiscoveredSessions, ScrolledMessages, SearchOptions
 from hermes_tui.sessions.search.session_search import session_search
-from session_adapters.base import Environment
+from indexing import build
+from session_adapters.base import Adapter, Environment, Source
 from session_adapters.registry import BUILT_IN
 from support import STORES
 from tiny_home import START, TinyHome
@@ -192,6 +196,68 @@ def test_browse_gives_the_last_active_first(tiny_home: TinyHome, manager: Sessio
     assert [one.session_id for one in browse(manager, since=since).results] == ["tiny:s11", "tiny:s10"]
     assert len(discover(manager, "answer", since=since, limit=100).results) == 2
     assert browse(manager, limit=0).results == ()
+
+
+INSIDE = {
+    "~nvoic": {"invoices", "upper"},
+    '~"voices are pa"': {"invoices"},
+    '~"INVOICES ARE"': {"invoices", "upper"},
+    "~nvoic paid": {"invoices"},
+    "-~nvoic": {"other"},
+    '~"a+b"': {"other"},
+    "~nvoic OR ~a+b": {"invoices", "upper", "other"},
+    "~(zzz)": set[str](),
+}
+
+
+@pytest.mark.parametrize("indexed", [True, False])
+@pytest.mark.parametrize("query", INSIDE)
+def test_every_text_with_the_characters_is_found(
+    tiny_home: TinyHome, manager: SessionManager, query: str, indexed: bool
+) -> None:
+    for name, text in (
+        ("invoices", "all invoices are paid now"),
+        ("upper", "THE INVOICES ARE DUE"),
+        ("other", "voice of c = a+b (zz)"),
+    ):
+        head = {"title": "t", "at": START.isoformat()}
+        said = {"role": "user", "text": text, "at": START.isoformat()}
+        (tiny_home.store / f"{name}.jsonl").write_text(f"{json.dumps(head)}\n{json.dumps(said)}\n")
+    manager.catalogue.refresh()
+    if indexed:
+        build(manager.environment, manager.index.path)
+    found = manager.discover(query).results
+    assert {one.session_id for one in found} == INSIDE[query]
+    for one in found if query.startswith("~") else ():
+        assert one.marks
+        start, end = one.marks[0]
+        assert one.snippet[start:end].lower() in query.lower()
+    with closing(manager.searches.live()) as live:
+        live.ask(query)
+        assert {one.summary.session_id for one in live.wait(60).results} == INSIDE[query]
+    manager.index.close()
+
+
+def test_whole_words_inside_narrow_what_is_read(
+    tiny_home: TinyHome, manager: SessionManager, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(30):
+        tiny_home.add(f"s{number}", turns=number + 1)
+    manager.catalogue.refresh()
+    build(manager.environment, manager.index.path)
+    read: list[str] = []
+    adapter = type(manager.searches.stores(parse("x"), SearchOptions()).adapter("tiny"))
+    texts = adapter.texts
+
+    def counting(self: Adapter, source: Source, *rest: Any, **options: Any) -> Any:
+        read.append(source.path)
+        return texts(self, source, *rest, **options)
+
+    monkeypatch.setattr(adapter, "texts", counting)
+    outcome = manager.discover('~"uestion 27"', windows=False)
+    assert {one.session_id for one in outcome.results} == {"s27", "s28", "s29"}
+    assert 3 <= len(set(read)) <= 4
+    manager.index.close()
 
 
 def test_nothing_is_found_for_a_query_that_asks_for_nothing(manager: SessionManager) -> None:

@@ -6,7 +6,18 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from hermes_tui.sessions.index.signs import escaped, is_sign, sign_word, signs
-from hermes_tui.sessions.query.tree import All, Always, Any, Literally, MessageFilter, Not, SessionFilter, Tree, Word
+from hermes_tui.sessions.query.tree import (
+    All,
+    Always,
+    Any,
+    Inside,
+    Literally,
+    MessageFilter,
+    Not,
+    SessionFilter,
+    Tree,
+    Word,
+)
 
 __all__ = ["Expression", "expression", "match_expression"]
 
@@ -67,6 +78,10 @@ class _Compiler:
                 self.exact = False  # where they stand, and what is no sign either, FTS5 does not know
                 there = [self._phrase((sign_word(sign),)) for sign in signs(text)]
                 return (_all(there) if there else _EVERYTHING) if upper else _NOTHING
+            case Inside():
+                self.exact = False  # of words FTS5 knows the beginnings
+                words = tree.words
+                return self.rows(words, upper=True) if upper and words else _EVERYTHING if upper else _NOTHING
             case MessageFilter() | SessionFilter():
                 self.exact = False
                 return _EVERYTHING if upper else _NOTHING

@@ -35,10 +35,10 @@ class _Texts:
         self.length = length
         self.cut = False
 
-    def of(self, text: str, length: int | None = None) -> str:
+    def of(self, text: str, length: int | None = None, more: int = 0) -> str:
         """The beginning of a text."""
-        found = shortened(text, self.length if length is None else length)
-        self.cut = self.cut or len(found) != len(text) or found != text
+        found = shortened(text, self.length if length is None else length, more)
+        self.cut = self.cut or found != text
         return found
 
     def record(self, one: Answer) -> Answer:
@@ -58,7 +58,7 @@ class _Texts:
         found = self.record(one)
         length = self.length * (2 if one.get("anchor") else 1)
         if "content" in one:
-            found["content"] = self.of(one["content"], length)
+            found["content"] = self.of(one["content"], length, found.pop("left_out", 0))
         calls = one.get("tool_calls", ())
         if calls:
             kept = [self.of(call, length // 2) for call in calls[:_MOST_CALLS]]

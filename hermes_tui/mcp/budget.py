@@ -47,11 +47,12 @@ def _is_long_name(key: str, value: object) -> bool:
     return key.endswith("id") and isinstance(value, str) and len(value) > _LONGEST_NAME
 
 
-def shortened(text: str, length: int) -> str:
-    """The beginning of a text, and how much is left out."""
-    if len(text) <= length:
+def shortened(text: str, length: int, more: int = 0) -> str:
+    """The beginning of a text, and how much is left out: `more` are so already."""
+    if len(text) <= length and not more:
         return text
-    return f"{cut(text, length)}… [+{len(text) - length} characters]" if length else f"[{len(text)} characters]"
+    kept = cut(text, length) if length else ""
+    return f"{kept}… [+{len(text) - len(kept) + more} characters]" if kept else f"[{len(text) + more} characters]"
 
 
 def longest_fit(makers: Sequence[Callable[[int], Answer]], budget: int, longest: int, least: int) -> Answer:

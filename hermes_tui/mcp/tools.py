@@ -146,6 +146,7 @@ class AgentTools:
             sees=self._sees(asking),
             redactor=self._redactor(),
             refresh=False,
+            longest=asked.max_bytes + asked.offset,
         )
         said = self._said_of(asking)
         if isinstance(found, DiscoveredSessions):

@@ -204,9 +204,9 @@ class SessionManager:
             session = replace(session, **{name: getattr(known, name) for name in _RELATIONS})
         return with_marks(session, self.catalogue.marks.get(session.unified_id))
 
-    def open(self, agent: str, session_id: str) -> Transcript:
-        """The conversation for reading and following, newest part first. Raises as `get` does."""
-        return self._read(agent, session_id, lambda adapter, source: adapter.open(source, session_id))
+    def open(self, agent: str, session_id: str, source: Source | None = None) -> Transcript:
+        """The conversation for reading and following, newest part first, in `source` if given. Raises as `get`."""
+        return self._read(agent, session_id, lambda adapter, found: adapter.open(found, session_id), source)
 
     # Costs ---------------------------------------------------------------------------------------------------
 
@@ -384,12 +384,13 @@ class SessionManager:
         current = self._catalogue.current
         return None if current is None else current.summary(agent, session_id)
 
-    def _read(self, agent: str, session_id: str, how: Callable[[Adapter, Source], T]) -> T:
+    def _read(
+        self, agent: str, session_id: str, how: Callable[[Adapter, Source], T], source: Source | None = None
+    ) -> T:
         """Find the session and read it with `how`; whatever goes wrong becomes one of our errors."""
         try:
             adapter = self._adapters.get(agent)
-            source = adapter.find(session_id)
-            if source is None:
+            if (source := source or adapter.find(session_id)) is None:
                 raise _not_found(agent, session_id)
             return how(adapter, source)
         except SessionMissing as error:

@@ -151,6 +151,7 @@ def test_no_secret_is_in_any_answer(tiny_home: TinyHome, manager: SessionManager
     shown += texts(tools.call("session_search", {"limit": 50, "max_bytes": 24_000}).answer)
     for address, _ in tools.recent():
         shown.append(tools.read(address).answer["text"])
+    manager.index.close()
     together = "\n".join(shown)
     assert "[masked:" in together
     assert [secret for secrets in hidden.values() for secret in secrets if secret in together] == []
@@ -162,6 +163,7 @@ def test_without_redaction_texts_are_as_they_stand(tiny_home: TinyHome, manager:
     for redact in (True, False):
         tools = AgentTools(manager, Scope(manager, ancestors=()), redact=redact)
         assert (key in str(tools.call("session_search", {}).answer)) is not redact
+    manager.index.close()
 
 
 def test_a_text_that_is_cut_says_how_much_is_missing() -> None:

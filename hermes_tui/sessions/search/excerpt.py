@@ -164,7 +164,7 @@ def window_around(
 
 def text_of(messages: Sequence[Message], session_id: str, at: int) -> Text | None:
     """What can be searched of a message."""
-    return next((text for number, text in enumerate(texts_of(session_id, messages)) if number == at), None)
+    return next(texts_of(session_id, messages, at, at + 1), None)
 
 
 def seen_in(search: Search, text: Text, match: Match) -> tuple[str, tuple[tuple[int, int], ...]]:

@@ -247,6 +247,8 @@ class QuotedMessage(_DocumentRecord, frozen=True):
     """As `Message.kind`: what the program put in, or a summary, was not said by anyone."""
     content: str = field(default_factory=str)
     """What was said, else what a tool gave."""
+    left_out: int = 0
+    """Characters of it that were not wanted."""
     timestamp: datetime | None = None
     anchor: bool = False
     """This is the message that was found, or asked for."""

@@ -19,6 +19,7 @@ from hermes_tui.sessions.search.grouping import root_of
 from hermes_tui.sessions.search.incremental.search import LiveSearch
 from hermes_tui.sessions.search.model import MessageWindow, Outcome, SearchOptions
 from hermes_tui.sessions.search.stores import CatalogueStores
+from session_adapters.base import Source
 from session_adapters.model import SessionSummary
 from session_adapters.transcript import Transcript
 
@@ -160,6 +161,12 @@ class SearchDesk:
         """The message and `size` messages before and after it, their texts uncut, on whichever branch it is. No more
         of the session is read than that takes. Raises `ValidationError` for a message that is not there."""
         return window_around(*messages_around(transcript, message_id, size), size, length=None)
+
+    def source_of(self, summary: SessionSummary) -> tuple[Source | None, str]:
+        """Where a session is by the list as it is known, which takes no look at its agent's stores, and what it is
+        called there."""
+        shelf = self._stores_for_rank(self.parse("")).by_session.get(summary.unified_id)
+        return (None, summary.session_id) if shelf is None else (shelf.source, shelf.named or summary.session_id)
 
     def browse(self, agent: str | None, limit: int | None) -> list[SessionSummary]:
         """The conversations that were active last, each by its newest part, helpers' own left out."""

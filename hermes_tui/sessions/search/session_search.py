@@ -7,9 +7,10 @@ of every agent; what sub-agents did, and later parts of a conversation, count as
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable, Sequence
 from datetime import date, datetime
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from msgspec.structs import replace
 
@@ -44,6 +45,8 @@ _FOUND, _BROWSED, _SCROLLED, _BOOKEND = 3, 10, 10, 3
 _COLOURS = re.compile(r" ?\[[0-9;]{0,12}m")
 _BREAKS = re.compile(r"(?<=[\w.+/=-]{8})(\\?) (?=\S{8})")
 _ENTRIES = re.compile(r" (?=[\w.-]{1,40}: )")
+_MARGIN = 2_000
+"""Characters behind those that are wanted, in which a secret may end."""
 _SLACK = 20
 """Characters by which a text may be shorter that was cut: blanks at its end, and characters made of several."""
 
@@ -63,12 +66,14 @@ def session_search(
     sees: Callable[[SessionSummary], bool] | None = None,
     redactor: Redactor | None = None,
     refresh: bool = True,
+    longest: int | None = None,
 ) -> DiscoveredSessions | ScrolledMessages | BrowsedSessions:
     """What is known of past sessions: with `query` those in which it is said; with `session_id` the messages around
     one of it (its last where none is named), `window` on each side; with neither the sessions that were active last.
 
     `sees` says which sessions may be shown at all, `redactor` masks secrets, before anything is cut. Without
-    `refresh` the stores are not looked at anew. Raises `HermesTuiError`.
+    `refresh` the stores are not looked at anew. `longest`: characters of each text that are wanted. Raises
+    `HermesTuiError`.
     """
     for name, number in (("window", window), ("limit", limit)):
         if number is not None and (isinstance(number, bool) or not isinstance(number, int) or number < 0):
@@ -81,7 +86,7 @@ def session_search(
     def may(one: SessionSummary) -> bool:
         return agent in (None, one.agent) and (sees is None or sees(one))
 
-    shown = _Shown(redactor)
+    shown = _Shown(redactor, longest)
     if session_id:
         summary = find_session(manager, session_id, may)
         return shown.page(manager, summary, str(around_message_id), _SCROLLED if window is None else window)
@@ -155,8 +160,9 @@ def _moment(when: datetime | date) -> datetime:
 class _Shown:
     """Makes answers of sessions, with secrets masked where that is wanted."""
 
-    def __init__(self, redactor: Redactor | None) -> None:
+    def __init__(self, redactor: Redactor | None, longest: int | None) -> None:
         self._redactor = redactor
+        self._longest = sys.maxsize if longest is None else longest
 
     def conversation(
         self,
@@ -199,7 +205,8 @@ class _Shown:
         self, manager: SessionManager, summary: SessionSummary, message_id: str, window: int
     ) -> ScrolledMessages:
         """The messages around one."""
-        around, at = messages_around(manager.open(summary.agent, summary.session_id), message_id, window)
+        source, name = manager.searches.source_of(summary)
+        around, at = messages_around(manager.open(summary.agent, name, source), message_id, window)
         summary = self._masked(summary)
         parent = summary.lineage_id or (summary.parent_id if summary.kind == "subagent" else None)
         return ScrolledMessages(
@@ -238,27 +245,38 @@ class _Shown:
     def message(self, message: Message, place: int, *, anchor: bool = False) -> QuotedMessage:
         """A message of a session."""
         result = message.tool_result
-        if self._redactor is not None:
-            message = self._redactor.record(message)
-            result = message.tool_result
         said = message.content or (flat(result.output) if result is not None else "")
+        said = said or (message.thinking or "" if not message.tool_calls else "")
+        content = self._text(said)
         return QuotedMessage(
             id=name_of(message, place),
             role=message.role,
             kind=message.kind,
-            content=scrub(said or (message.thinking or "" if not message.tool_calls else "")),
+            content=content[: self._longest],
+            left_out=max(0, len(said) - self._longest, len(content) - self._longest),
             timestamp=message.timestamp,
             anchor=anchor,
             tool_name=result.tool_name if result is not None else "",
-            tool_calls=tuple(scrub(f"{call.tool_name}: {json_text(call.input)}") for call in message.tool_calls),
+            tool_calls=tuple(f"{call.tool_name}: {self._call(call.input)}" for call in message.tool_calls),
             visibility=message.visibility,
         )
+
+    def _call(self, value: Any) -> str:
+        text = json_text(value)
+        if self._redactor is not None and len(text) <= self._longest + _MARGIN:
+            text = json_text(self._redactor.value(value))  # which knows secrets by their names, too
+        return self._text(text)[: self._longest]
 
     def _masked(self, summary: SessionSummary) -> SessionSummary:
         return summary if self._redactor is None else masked(summary, self._redactor)
 
     def _text(self, text: str) -> str:
-        return text if self._redactor is None else self._redactor.text(text)
+        """What is wanted of a text, and some more: a secret is masked where it is whole."""
+        wanted = scrub(text[: self._longest + _MARGIN])
+        if self._redactor is None:
+            return wanted
+        masked = self._redactor.text(wanted)
+        return masked if len(wanted) == len(text) else masked[:-_MARGIN]
 
 
 def _window(messages: Sequence[Message], at: int | None, size: int) -> range:

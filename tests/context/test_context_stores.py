@@ -336,6 +336,7 @@ def test_the_last_call_is_told_with_the_window_of_its_model() -> None:
     assert (view.last_call, view.model, view.model_window) == (92_000, "claude-sonnet-4-5", 0)
     assert view.sentence == "sees all 5 messages, ≈ 515 tokens, last call 92 k"
     assert gauged(view).sentence == "sees all 5 messages, ≈ 515 tokens, last call 92 k of 200 k (46 %)"
+    assert gauged(replace(view, last_call=900)).sentence.endswith("last call 900 of 200 k (<1 %)")
     unknown = replace(view, model="a model that nobody knows")
     assert gauged(unknown) == unknown
     summed = replace(view, last_call=900_000, model_window=200_000)

@@ -13,7 +13,7 @@ from typing import Any
 
 from hermes_tui.display import compact
 from hermes_tui.sessions.calls.checklists import progress, questions_in, several, steps_in, tasks_in
-from hermes_tui.sessions.calls.edits import PATHS, edits
+from hermes_tui.sessions.calls.edits import PATHS, patch_in
 from hermes_tui.sessions.calls.outcome import output_text
 from hermes_tui.sessions.jsontext import json_text
 from session_adapters.model import ToolCall
@@ -42,9 +42,8 @@ def label(call: ToolCall) -> str:
 
 def target(call: ToolCall) -> str:
     """What the call is about, on one safe line: a command, a path, a pattern and where, a plan's next step …"""
-    change = edits(call)
-    if change is not None and change.is_patch:
-        named = [file.path for file in change.files if file.path]
+    if (patch := patch_in(call)) is not None:
+        named = [file.path for file in patch.files if file.path]
         more = [f"{len(named) - _MOST_NAMED} more"] if len(named) > _MOST_NAMED else []
         return compact(", ".join((*named[:_MOST_NAMED], *more)))
     given = call.input

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from hermes_tui.sessions.calls.patches import FileEdit, Hunk, Row, patched_files
 from session_adapters.model import ToolCall
 
-__all__ = ["PATHS", "Edit", "FileEdit", "Hunk", "Row", "edits", "path_of"]
+__all__ = ["PATHS", "Edit", "FileEdit", "Hunk", "Row", "edits", "patch_in", "path_of"]
 
 PATHS = (
     *("file_path", "filePath", "path", "notebook_path", "target_file", "absolute_path"),
@@ -71,20 +71,27 @@ def path_of(given: Any) -> str:
 
 def edits(call: ToolCall) -> Edit | None:
     """The change that the call asked for, where its arguments are one."""
+    if (found := patch_in(call)) is not None or not isinstance(given := call.input, Mapping):
+        return found
+    several = given.get("edits")
+    if isinstance(several, list) and several:
+        return _several([one for one in several if isinstance(one, Mapping)], given)
+    if (hunk := _replacement(given)) is not None:
+        return Edit((FileEdit(path_of(given), "change", (hunk,)),), frozenset((*PATHS, *_OLD, *_NEW)))
+    return _creation(given)
+
+
+def patch_in(call: ToolCall) -> Edit | None:
+    """The patch in the arguments, which names its files; nothing is compared for it."""
     given = call.input
     if isinstance(given, str):
         return _of_patch(given, "")
     if not isinstance(given, Mapping):
         return None
-    several = given.get("edits")
-    if isinstance(several, list) and several:
-        return _several([one for one in several if isinstance(one, Mapping)], given)
     for key in _PATCHES:
         if isinstance(given.get(key), str) and (found := _of_patch(given[key], key)) is not None:
             return found
-    if (hunk := _replacement(given)) is not None:
-        return Edit((FileEdit(path_of(given), "change", (hunk,)),), frozenset((*PATHS, *_OLD, *_NEW)))
-    return _creation(given) or _of_command(given)
+    return _of_command(given)
 
 
 def _of_patch(text: str, key: str) -> Edit | None:

@@ -74,7 +74,7 @@ class ContextView(Struct, frozen=True, kw_only=True):
         """What the last call took of the model's window; what is said to have taken more is no single call."""
         if not 0 < self.last_call <= self.model_window:
             return f"last call {_rounded(self.last_call)}"
-        share = f"{100 * self.last_call // self.model_window} %"
+        share = f"{100 * self.last_call // self.model_window or '<1'} %"
         return f"last call {_rounded(self.last_call)} of {_rounded(self.model_window)} ({share})"
 
     @property

@@ -91,7 +91,7 @@ kills: $(STAMP)  ## kill the indexer some fifty times at random moments
 	HERMES_TUI_EXAMPLES=12 $(BIN)/python -m pytest -q tests/sessions/index/test_indexer_process.py -k killed
 
 test-agents: $(STAMP)  ## the agents' real programs (from npm) in tmux, and what is said of them; HERMES_TUI_RECORD=DIR keeps what they leave behind
-	PYTHONPATH=$(HELPERS) $(BIN)/python -m pytest -q -n 0 -s tests/agents/real_agents.py $(PYTEST_ARGS)
+	PYTHONPATH=$(HELPERS) $(BIN)/python -m pytest -q -n 0 -s tests/agents/real_agents.py tests/agents/real_mcp.py $(PYTEST_ARGS)
 
 test-gateway: $(STAMP)  ## take fifty random sequences of steps on the real gateway (EXAMPLES=50)
 	HERMES_TUI_EXAMPLES=$$(($(or $(EXAMPLES),50) / 2)) $(BIN)/python -m pytest -q -n auto --timeout 1800 \

@@ -18,7 +18,7 @@ import json
 import re
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, NamedTuple
 
@@ -187,8 +187,15 @@ def _responses(body: dict[str, Any]) -> tuple[str, bool, list[dict[str, Any]]]:
             answered = True
         elif item.get("role") == "user" and (said := _said(item.get("content"))):
             prompt, answered = said, False
-    tools = [{"name": one.get("name"), "schema": one.get("parameters")} for one in body.get("tools") or []]
-    return prompt, answered, tools
+    return prompt, answered, list(_flat(body.get("tools") or []))
+
+
+def _flat(tools: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Tools, those of a namespace (Codex has one for each server of tools) by `namespace/name`."""
+    for one in tools:
+        yield {"name": one.get("name"), "schema": one.get("parameters")}
+        for each in one.get("tools") or []:
+            yield {"name": f"{one.get('name')}/{each.get('name')}", "schema": each.get("parameters")}
 
 
 def _chat(body: dict[str, Any]) -> tuple[str, bool, list[dict[str, Any]]]:
@@ -248,6 +255,8 @@ def _responses_events(reply: Reply, model: str) -> Iterator[tuple[str, dict[str,
         arguments = json.dumps(reply.arguments)
         item: dict[str, Any] = {"type": "function_call", "id": _id("fc"), "call_id": _id("call"), "name": reply.tool}
         item["arguments"] = arguments
+        if "/" in reply.tool:
+            item["namespace"], _, item["name"] = reply.tool.partition("/")
     else:
         text = {"type": "output_text", "text": reply.text, "annotations": []}
         item = {"type": "message", "id": _id("msg"), "role": "assistant", "content": [text]}

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from textual.screen import Screen
 
     from hermes_tui.sessions.catalogue.snapshot import Snapshot
-    from hermes_tui.sessions.cost.overview import Overview, Rank
+    from hermes_tui.sessions.cost.overview import Overview, Rank, Span
     from hermes_tui.tui.screens.main.screen import MainScreen
     from hermes_tui.tui.widgets.session_list.rows import Forest
     from hermes_tui.tui.workers.attention_watch import AttentionWatch
@@ -94,7 +94,7 @@ class AppActions(Program, inherit_bindings=False):
 
     def _show_costs(self, at: Rank | None) -> None:
         """`at`: the line to begin at; None for the first."""
-        from hermes_tui.tui.screens.cost import CostScreen, filter_text
+        from hermes_tui.tui.screens.cost import CostScreen, filter_text, span_of
 
         if isinstance(self.screen, CostScreen):
             self.notify("These are the costs.")
@@ -103,11 +103,11 @@ class AppActions(Program, inherit_bindings=False):
             return
         labels = {name: label.label for name, label in self.manager.saved_labels.items()}
 
-        def compute(today: date) -> Overview:
-            return self.manager.costs.overview(today)
+        def compute(today: date, span: Span) -> Overview:
+            return self.manager.costs.overview(today, span)
 
-        def so_far(today: date) -> tuple[Overview, bool]:
-            return self.manager.costs.overview_so_far(today)
+        def so_far(today: date, span: Span) -> tuple[Overview, bool]:
+            return self.manager.costs.overview_so_far(today, span)
 
         def chosen(rank: Rank | None) -> None:
             if rank is not None:
@@ -116,7 +116,9 @@ class AppActions(Program, inherit_bindings=False):
                 self.main.show_only(filter_text(rank), rank.sessions, lambda: self._show_costs(rank))
 
         version = lambda: self.main.snapshot.version  # noqa: E731
-        self.push_screen(CostScreen(self.clock, compute, so_far, labels, version, at), chosen)
+        chose = lambda span: self.remember(span=span)  # noqa: E731
+        screen = CostScreen(self.clock, compute, so_far, labels, version, at, span_of(self.view.span), chose)
+        self.push_screen(screen, chosen)
 
     def action_attention(self) -> None:
         """Which sessions need a person."""

@@ -5,60 +5,12 @@ Widgets, help, tests and documents read this.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import NamedTuple
 
 from textual.binding import Binding, BindingType
 from textual.keys import format_key
 
-__all__ = ["CONTEXTS", "INSIDE", "KEYS", "Key", "bindings", "key_label"]
-
-CONTEXTS: Mapping[str, str] = {
-    "app": "Everywhere",
-    "main": "Main screen",
-    "list": "Session list",
-    "search": "Search box",
-    "transcript": "Transcript",
-    "jump": "Transcript, behind ] and [",
-    "find": "Finding in a session",
-    "page": "Help and problems",
-    "diff": "Comparison",
-    "edits": "Edits",
-    "menu": "Menus",
-    "searches": "Recent and saved searches",
-    "copying": "Copying",
-    "export": "Export",
-    "marks": "Own marks",
-    "cost": "Costs",
-    "attention": "Attention",
-    "lanes": "Lanes",
-    "operations": "Lanes, to change one",
-    "plan": "Plan of a change",
-    "start": "Resuming and forking",
-    "picker": "Choosing a session",
-    "lane": "A lane's conversation",
-}
-"""Where keys work → the name people see. Keys of `app` work in every other context too, those of `main` in
-`list`, `search` and `transcript`."""
-
-INSIDE: Mapping[str, tuple[str, ...]] = {
-    "list": ("main", "app"),
-    "search": ("app",),
-    "transcript": ("main", "app"),
-    "find": ("app",),
-    "page": ("app",),
-    "diff": ("app",),
-    "edits": ("app",),
-    "searches": ("menu",),
-    "copying": ("menu",),
-    "cost": ("app",),
-    "attention": ("app",),
-    "lanes": ("operations", "app"),
-    "plan": ("page",),
-    "start": ("page",),
-    "lane": ("transcript", "app"),
-}
-"""Innermost contexts → those whose keys work in them as well."""
+__all__ = ["KEYS", "Key", "bindings", "key_label"]
 
 
 class Key(NamedTuple):
@@ -217,6 +169,8 @@ KEYS: tuple[Key, ...] = (
     Key("cost.close", "escape,q,backspace,h", "screen.close", "Back to the sessions", "back"),
     Key("cost.down", "down,j,ctrl+n", "move(1)", "Next line"),
     Key("cost.up", "up,k", "move(-1)", "Previous line"),
+    Key("cost.span", "r,period", "screen.span(1)", "Other days: 7, 30, 90, this month, all", "days"),
+    Key("cost.span_back", "R,comma", "screen.span(-1)", "The days before"),
     Key("cost.next", "tab,right_square_bracket,J", "section(1)", "Next ranking", "ranking"),
     Key("cost.previous", "shift+tab,left_square_bracket,K", "section(-1)", "Previous ranking"),
     Key("cost.page_down", "pagedown,space,ctrl+d,ctrl+f", "page(1)", "A page down"),

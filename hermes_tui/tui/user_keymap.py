@@ -12,7 +12,8 @@ from collections.abc import Iterable, Mapping
 
 from textual.keys import KEY_NAME_REPLACEMENTS, Keys, key_to_character
 
-from hermes_tui.tui.keymap import CONTEXTS, INSIDE, KEYS, Key
+from hermes_tui.tui.key_contexts import CONTEXTS, INSIDE
+from hermes_tui.tui.keymap import KEYS, Key
 
 __all__ = ["validate_keymap"]
 

@@ -7,7 +7,8 @@ import re
 import pytest
 from textual.binding import Binding
 
-from hermes_tui.tui.keymap import CONTEXTS, KEYS, bindings, key_label
+from hermes_tui.tui.key_contexts import CONTEXTS
+from hermes_tui.tui.keymap import KEYS, bindings, key_label
 from hermes_tui.tui.user_keymap import validate_keymap
 
 

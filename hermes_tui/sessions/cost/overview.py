@@ -4,21 +4,38 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, timedelta
-from typing import Literal, NamedTuple
+from pathlib import PurePath
+from typing import Literal, NamedTuple, get_args
 
-from hermes_tui.sessions.cost.report import CostBreakdown, CostOptions, CostSummary, GroupBy, total_cost
+from msgspec.structs import replace
+
+from hermes_tui.sessions.cost.aggregate import days_of
+from hermes_tui.sessions.cost.report import (
+    NO_BRANCH,
+    NO_LANE,
+    UNKNOWN,
+    CostBreakdown,
+    CostOptions,
+    CostSummary,
+    GroupBy,
+    total_cost,
+)
 from hermes_tui.sessions.cost.summary import SpendSummary
 from session_adapters.model import Problem, SessionSummary
 
-__all__ = ["DAYS", "KINDS", "Figure", "Kind", "Overview", "Rank", "overview"]
+__all__ = ["KINDS", "SPANS", "Figure", "Kind", "Overview", "Rank", "Span", "overview"]
 
-DAYS = 30
-"""Days that the chart shows, today's among them."""
+Span = Literal["7 days", "30 days", "90 days", "this month", "all time"]
+SPANS: tuple[Span, ...] = get_args(Span)
+"""The days that chart and rankings are about, today among them."""
+_DAYS: Mapping[str, int] = {"7 days": 7, "30 days": 30, "90 days": 90}
+_BARS = 92
+"""In a chart, at most: of longer spans a bar stands for several days."""
 _DEAREST = 20
 """Sessions that are named."""
 
-Kind = Literal["agent", "model", "project", "session"]
-KINDS: tuple[Kind, ...] = ("agent", "model", "project", "session")
+Kind = Literal["agent", "model", "project", "branch", "lane", "session"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
 
 
 class Figure(NamedTuple):
@@ -36,7 +53,7 @@ class Rank(NamedTuple):
 
     kind: Kind
     key: str
-    """Agent, model, directory or the unified id of a conversation's first part."""
+    """Agent, model, directory, directory and branch, lane, or the unified id of a conversation's first part."""
     label: str
     """The same, or the conversation's title."""
     figure: Figure
@@ -47,8 +64,11 @@ class Rank(NamedTuple):
 class Overview(NamedTuple):
     """All of it."""
 
+    span: Span = "30 days"
+    """What `days`, `spent` and `ranks` are about."""
     days: tuple[tuple[date, float], ...] = ()
-    """The last `DAYS` days in order, with the dollars of each."""
+    """Its days in order, with the dollars of each; of a long one the first of several, with the dollars of all."""
+    spent: Figure = Figure()
     this_month: Figure = Figure()
     last_month: Figure = Figure()
     whole: Figure = Figure()
@@ -59,26 +79,30 @@ class Overview(NamedTuple):
     problems: tuple[Problem, ...] = ()
 
 
-def overview(sheet: SpendSummary, sessions: Sequence[SessionSummary], today: date) -> Overview:
+def overview(
+    sheet: SpendSummary, sessions: Sequence[SessionSummary], today: date, span: Span = "30 days"
+) -> Overview:
     """What the sheet says as of `today`, a local date."""
     by_id = {one.unified_id: one for one in sessions}
     by_day = _groups(sheet, sessions, "day")
     whole = total_cost(sheet, sessions, CostOptions())
-    first = today - timedelta(days=DAYS - 1)
-    days = [first + timedelta(days=number) for number in range(DAYS)]
     last_month = today.replace(day=1) - timedelta(days=1)
-    plain: Iterable[tuple[Kind, GroupBy]] = (("agent", "agent"), ("model", "model"), ("project", "project"))
+    first = _first_day(span, by_day, today)
+    spent = sheet if span == "all time" else _since(sheet, first)
     ranks: dict[Kind, tuple[Rank, ...]] = {
         kind: tuple(
-            Rank(kind, one.key, one.key, _figure(one), one.sessions)
-            for one in _groups(sheet, sessions, by).values()
-            if one.total_usd or one.unpriced_tokens
+            Rank(kind, one.key, _label(kind, one, by_id), _figure(one), one.sessions)
+            for one in _groups(spent, sessions, kind).values()
+            if (one.total_usd or one.unpriced_tokens) and one.key not in (NO_BRANCH, NO_LANE)
         )
-        for kind, by in plain
+        for kind in KINDS
+        if kind != "session"
     }
-    ranks["session"] = _dearest(_groups(sheet, sessions, "session"), by_id)
+    ranks["session"] = _dearest(_groups(spent, sessions, "session"), by_id)
     return Overview(
-        days=tuple((day, by_day[str(day)].total_usd if str(day) in by_day else 0.0) for day in days),
+        span=span,
+        days=_bars(by_day, first, today),
+        spent=_figure(total_cost(spent, sessions, CostOptions())),
         this_month=_month(by_day, today),
         last_month=_month(by_day, last_month),
         whole=_figure(whole),
@@ -87,6 +111,44 @@ def overview(sheet: SpendSummary, sessions: Sequence[SessionSummary], today: dat
         unpriced_tokens=whole.unpriced_tokens,
         problems=sheet.problems,
     )
+
+
+def _first_day(span: Span, by_day: Mapping[str, CostBreakdown], today: date) -> date:
+    """With which a span begins; of all time the first on which something was spent."""
+    if span in _DAYS:
+        return today - timedelta(days=_DAYS[span] - 1)
+    if span == "this month":
+        return today.replace(day=1)
+    days = [key for key, one in by_day.items() if key != UNKNOWN and (one.total_usd or one.unpriced_tokens)]
+    return min([today, *(date.fromisoformat(day) for day in days)])
+
+
+def _since(sheet: SpendSummary, first: date) -> SpendSummary:
+    """What of it was spent from that local day on. Of what nobody knows the day it cannot be told."""
+    day = str(first)
+    return replace(
+        sheet,
+        rows=tuple(row for row in sheet.rows if row.local_day != UNKNOWN and row.local_day >= day),
+        strangers=tuple(run for run in sheet.strangers if run.time is not None and days_of(run.time)[1] >= day),
+    )
+
+
+def _bars(by_day: Mapping[str, CostBreakdown], first: date, today: date) -> tuple[tuple[date, float], ...]:
+    number = (today - first).days + 1
+    step = -(-number // _BARS)
+    bars = [0.0] * -(-number // step)
+    for key, one in by_day.items():
+        if key != UNKNOWN and 0 <= (at := (date.fromisoformat(key) - first).days) < number:
+            bars[at // step] += one.total_usd
+    return tuple((first + timedelta(days=at * step), usd) for at, usd in enumerate(bars))
+
+
+def _label(kind: Kind, one: CostBreakdown, by_id: Mapping[str, SessionSummary]) -> str:
+    """What people know it by: of a branch, the project's name too."""
+    session = next((by_id[name] for name in one.sessions if name in by_id), None)
+    if kind != "branch" or session is None or not session.git_branch:
+        return one.key
+    return f"{PurePath(session.cwd or '').name} · {session.git_branch}"
 
 
 def _groups(sheet: SpendSummary, sessions: Sequence[SessionSummary], by: GroupBy) -> dict[str, CostBreakdown]:

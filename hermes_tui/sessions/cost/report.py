@@ -22,13 +22,26 @@ from hermes_tui.sessions.cost.runs import Run
 from hermes_tui.sessions.cost.summary import SpendRow, SpendSummary
 from session_adapters.model import EPOCH, SessionSummary
 
-__all__ = ["UNKNOWN", "UNTAGGED", "CostBreakdown", "CostOptions", "CostSummary", "GroupBy", "total_cost"]
+__all__ = [
+    "NO_BRANCH",
+    "NO_LANE",
+    "UNKNOWN",
+    "UNTAGGED",
+    "CostBreakdown",
+    "CostOptions",
+    "CostSummary",
+    "GroupBy",
+    "total_cost",
+]
 
-GroupBy = Literal["agent", "model", "day", "tag", "project", "session"]
-"""The last two are ours: by directory, and by unified id."""
+GroupBy = Literal["agent", "model", "day", "tag", "project", "branch", "lane", "session"]
+"""The last four are ours: by directory, by directory and git branch, by the gateway's lane, and by unified id."""
 UNKNOWN = "unknown"
 """Group of calls whose model, or sessions whose directory, is not recorded."""
 UNTAGGED = "untagged"
+NO_BRANCH = "no branch"
+NO_LANE = "no lane"
+"""Groups of sessions elsewhere than in a git repository, and than in a lane of Hermes' gateway."""
 
 
 class CostOptions(Struct, frozen=True, kw_only=True):
@@ -228,6 +241,10 @@ class _Books:
                 return (row.local_day if self._local else row.day,)
             case "project":
                 return (session.cwd or UNKNOWN,)
+            case "branch":
+                return (f"{session.cwd or UNKNOWN} {session.git_branch}" if session.git_branch else NO_BRANCH,)
+            case "lane":
+                return (str(session.raw.get("session_key") or NO_LANE),)
             case "session":
                 return (row.origin or session.unified_id,)
         tags = dict.fromkeys((*session.tags, *self._sheet.tags.get(row.unified_id, ())))

@@ -13,7 +13,7 @@ from hermes_tui.sessions.adapters import Adapters
 from hermes_tui.sessions.catalogue.catalogue import Catalogue
 from hermes_tui.sessions.cost.cache import CostCache
 from hermes_tui.sessions.cost.messages import with_costs
-from hermes_tui.sessions.cost.overview import Overview, overview
+from hermes_tui.sessions.cost.overview import Overview, Span, overview
 from hermes_tui.sessions.cost.report import CostOptions, CostSummary, total_cost
 from hermes_tui.sessions.cost.summary import SpendSummary
 from session_adapters.model import Cost, Problem, Session, SessionSummary
@@ -40,16 +40,16 @@ class CostDesk:
         """The same for the sessions as last listed: no store is looked for anything new."""
         return total_cost(self.sheet(), self._sessions(), options)
 
-    def overview(self, today: date) -> Overview:
+    def overview(self, today: date, span: Span = "30 days") -> Overview:
         """Spending at a glance, of the sessions as last listed; `today` is a local date."""
-        return overview(self.book(), self._sessions(), today)
+        return overview(self.book(), self._sessions(), today, span)
 
-    def overview_so_far(self, today: date) -> tuple[Overview, bool]:
+    def overview_so_far(self, today: date, span: Span = "30 days") -> tuple[Overview, bool]:
         """The same as it was last added up, and whether nothing has changed since; no session is read for it."""
         sessions = self._sessions()
         current = self._ledger.current()
         sheet = self._ledger.last() if current is None else current
-        return overview(sheet, sessions, today), current is not None
+        return overview(sheet, sessions, today, span), current is not None
 
     def book(self) -> SpendSummary:
         """The same as `sheet`, but read by a process of its own where that takes long; for faces. Who asks while

@@ -12,7 +12,7 @@ from hermes_tui.clock import Clock
 from hermes_tui.display import count, dollars, safe
 from hermes_tui.errors import HermesTuiError
 from hermes_tui.platform.daemon_call import in_thread
-from hermes_tui.sessions.cost.overview import DAYS, KINDS, Figure, Kind, Overview, Rank
+from hermes_tui.sessions.cost.overview import KINDS, SPANS, Figure, Kind, Overview, Rank, Span
 from hermes_tui.sessions.query.completion import as_typed
 from hermes_tui.tui.screens.full_screen import FullScreen
 from hermes_tui.tui.widgets.cost_chart import CostChart
@@ -20,7 +20,7 @@ from hermes_tui.tui.widgets.cost_list import CostList, CostRow
 from hermes_tui.tui.widgets.line import Line, Part
 from hermes_tui.tui.workers.coroutines import run_beside
 
-__all__ = ["LOOK_AGAIN", "CostScreen", "cost_rows", "filter_text", "title_parts"]
+__all__ = ["LOOK_AGAIN", "CostScreen", "cost_rows", "filter_text", "span_of", "title_parts"]
 
 _ADDING: Part = (" · adding up …", "faint")
 _SHOWN = 10
@@ -28,11 +28,15 @@ _SHOWN = 10
 LOOK_AGAIN = 2.0
 """Seconds between two looks at whether there is anything new."""
 _HEADINGS: Mapping[Kind, str] = {
-    "agent": "By agent, all time",
-    "model": "By model, all time",
-    "project": "By project, all time",
-    "session": "Dearest conversations of all time, helpers included",
+    "agent": "By agent",
+    "model": "By model",
+    "project": "By project",
+    "branch": "By branch",
+    "lane": "By lane",
+    "session": "Dearest conversations, helpers included",
 }
+_NOW: Mapping[Span, str] = {"this month": "this month", "all time": "all time"}
+"""How a span is said; of days, `last 30 days`."""
 
 
 class CostScreen(FullScreen[Rank | None]):
@@ -44,14 +48,17 @@ class CostScreen(FullScreen[Rank | None]):
     def __init__(
         self,
         clock: Clock,
-        compute: Callable[[date], Overview],
-        so_far: Callable[[date], tuple[Overview, bool]],
+        compute: Callable[[date, Span], Overview],
+        so_far: Callable[[date, Span], tuple[Overview, bool]],
         labels: Mapping[str, str],
         version: Callable[[], int],
         at: Rank | None = None,
+        span: Span = "30 days",
+        chose: Callable[[Span], None] = lambda span: None,
     ) -> None:
         """`compute` and `so_far` (which takes no time, and tells whether that is all) are called in a thread;
-        `labels`: how agents are shown; `version` changes with the sessions; `at`: the line to begin at."""
+        `labels`: how agents are shown; `version` changes with the sessions; `at`: the line to begin at; `span`: the
+        days; `chose` is told of another span."""
         super().__init__()
         self._clock = clock
         self._compute = compute
@@ -61,6 +68,8 @@ class CostScreen(FullScreen[Rank | None]):
         self._version = version
         self._computed = -1
         self._busy = False
+        self.span = span
+        self._chose = chose
         self.overview: Overview | None = None
         """What is shown; None while it is worked out."""
 
@@ -73,7 +82,7 @@ class CostScreen(FullScreen[Rank | None]):
     def on_mount(self) -> None:
         """Work it out, and again when sessions have changed."""
         self.show_title([(" Cost", "bright"), _ADDING])
-        self.query_one("#span", Line).show([(f" Last {DAYS} days, in US dollars", "bright")])
+        self._show_span(None)
         self._begin()
         if not self._clock.is_fixed:
             self.set_interval(LOOK_AGAIN, self._begin)
@@ -88,32 +97,54 @@ class CostScreen(FullScreen[Rank | None]):
             run_beside(self, self._work, "cost")
 
     async def _work(self) -> None:
-        today = self._clock.local(self._clock.now()).date()
+        today, span = self._clock.local(self._clock.now()).date(), self.span
         try:
-            found, whole = await in_thread(self._so_far, today)
+            found, whole = await in_thread(self._so_far, today, span)
             if whole or (self.overview is None and found.whole != Figure()):
                 self._take(found, whole=whole)
             if not whole:
-                self._take(await in_thread(self._compute, today))
+                self._take(await in_thread(self._compute, today, span))
         except HermesTuiError as error:
             self._fail(str(error))
         except Exception as error:  # a bug of one adapter must not leave the screen waiting for ever
             self._fail(f"costs could not be worked out ({type(error).__name__}: {error})")
         finally:
             self._busy = False
+            if span != self.span:
+                self._again()
 
     def _fail(self, reason: str) -> None:
         self.show_title([(" Cost", "bright"), (f" · {safe(reason)}", "error")])
 
     def _take(self, found: Overview, *, whole: bool = True) -> None:
+        if found.span != self.span:
+            return
         left, right = title_parts(found)
+        self._show_span(found)
         self.show_title(left if whole else [*left, _ADDING], right)
         self.query_one(CostChart).show(found.days)
         self.query_one(CostList).show(cost_rows(found, self._labels), self._at)
         if whole:
             self.overview = found
 
+    def _show_span(self, found: Overview | None) -> None:
+        parts: list[Part] = [(f" {_said(self.span).capitalize()}, in US dollars", "bright")]
+        if found is not None and found.span == self.span:
+            parts.append((f" · {_money(found.spent)}", ""))
+        self.query_one("#span", Line).show(parts, [("r other days ", "faint")])
+
     # Actions -----------------------------------------------------------------------------------------------
+
+    def action_span(self, step: int) -> None:
+        """The next span of days (1), or the one before (-1), for chart and rankings."""
+        self.span = SPANS[(SPANS.index(self.span) + step) % len(SPANS)]
+        self._chose(self.span)
+        self._show_span(None)
+        self._again()
+
+    def _again(self) -> None:
+        self._computed = -1
+        self._begin()
 
     @on(CostList.Selected)
     def _selected(self, event: CostList.Selected) -> None:
@@ -138,7 +169,7 @@ def cost_rows(found: Overview, labels: Mapping[str, str]) -> list[CostRow]:
             continue
         if rows:
             rows.append(CostRow())
-        rows.append(CostRow(_HEADINGS[kind], style="heading"))
+        rows.append(CostRow(f"{_HEADINGS[kind]}, {_said(found.span)}", style="heading"))
         most = max(rank.figure.usd for rank in ranks) or 1.0
         for rank in ranks[:_SHOWN]:
             label = labels.get(rank.key, rank.label) if kind == "agent" else rank.label
@@ -148,13 +179,25 @@ def cost_rows(found: Overview, labels: Mapping[str, str]) -> list[CostRow]:
             figure = Figure(sum(rank.figure.usd for rank in rest), any(rank.figure.estimated for rank in rest))
             rows.append(CostRow(f"  … {len(rest)} more, {_money(figure)}", style="faint"))
     if not rows:
-        rows.append(CostRow("No session here has used anything.", style="faint"))
+        when = "" if found.span == "all time" else f" in the {_said(found.span)}"
+        rows.append(CostRow(f"No session here has used anything{when}.", style="faint"))
     rows += [CostRow(), *(CostRow(text, style=style) for text, style in _notes(found))]
     return rows
 
 
+def _said(span: Span) -> str:
+    return _NOW.get(span, f"last {span}")
+
+
+def span_of(said: str) -> Span:
+    """The span of that name; the usual one where there is none."""
+    return next((span for span in SPANS if span == said), "30 days")
+
+
 def filter_text(rank: Rank) -> str:
     """The sessions behind a rank, in the words of the search grammar."""
+    if rank.kind in ("branch", "lane"):
+        return f"{rank.kind} {safe(rank.label)}"
     name = {"agent": "agent", "model": "model", "project": "cwd", "session": "id"}[rank.kind]
     return f"{name}:{as_typed(safe(rank.key))}"
 

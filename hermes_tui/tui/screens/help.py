@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from itertools import groupby
 
-from hermes_tui.tui.keymap import CONTEXTS, Key, key_label
+from hermes_tui.tui.key_contexts import CONTEXTS
+from hermes_tui.tui.keymap import Key, key_label
 from hermes_tui.tui.screens.dialogs.page import PageScreen
 from hermes_tui.tui.widgets.page import Paragraph
 from hermes_tui.tui.widgets.states import MEANINGS

@@ -32,6 +32,8 @@ class ViewState(Struct, frozen=True, kw_only=True):
     order: Order = Order()
     columns: tuple[Column, ...] | None = None
     """Those of the session list that were chosen by key; None: those of the settings."""
+    span: str = "30 days"
+    """The days that the costs are about."""
     split: int = 0
     """Percent of the screen that the list takes beside the transcript; 0: as it is at first."""
 

@@ -12,11 +12,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from textual.pilot import Pilot
 
 from hermes_tui.clock import Clock
 from hermes_tui.config import Config
-from hermes_tui.sessions.cost.overview import DAYS, Figure, Overview, Rank
+from hermes_tui.sessions.cost.overview import Figure, Overview, Rank, Span
 from hermes_tui.sessions.cost.service import CostDesk
 from hermes_tui.sessions.cost.summary import SpendSummary
 from hermes_tui.sessions.manager import SessionManager
@@ -54,9 +55,11 @@ class Passing(Clock):
         return False
 
 
-def program(spender: Spender, clock: Clock | None = None, **config: Any) -> HermesApp:
+def program(spender: Spender, clock: Clock | None = None, span: str = "all time", **config: Any) -> HermesApp:
     manager = SessionManager(Environment(home=spender.home), cache_dir=spender.home.parent / "cache", prices={})
-    return HermesApp(manager, Config(**config), clock=clock or Clock(NOW))
+    app = HermesApp(manager, Config(**config), clock=clock or Clock(NOW))
+    app.view = replace(app.view, span=span)
+    return app
 
 
 async def open_costs(pilot: Pilot[None]) -> CostScreen:
@@ -84,8 +87,10 @@ async def test_figures_rankings_and_what_has_no_price(spender: Spender) -> None:
         assert "No known price: of-nobody · 700 tokens" in text
         assert "estimated from a list of prices" in text
         assert screen.overview is not None
+        await pilot.press("r", "r")  # from all time to 7 days, and to 30
+        await until(pilot, lambda: screen.overview is not None and screen.overview.span == "30 days")
         days = dict(screen.overview.days)
-        assert len(days) == DAYS and list(days)[-1] == date(2026, 11, 21)
+        assert len(days) == 30 and list(days)[-1] == date(2026, 11, 21)
         spent = {day: usd for day, usd in days.items() if usd}
         assert {str(day): round(usd, 6) for day, usd in spent.items()} == {
             "2026-10-26": 3.0,
@@ -172,13 +177,13 @@ async def test_what_is_added_up_while_its_screen_is_left_ends_nothing(
         await pilot.press("escape")
         began, go_on, done = threading.Event(), threading.Event(), threading.Event()
 
-        def compute(today: date) -> Overview:
+        def compute(today: date, span: object) -> Overview:
             began.set()
             assert go_on.wait(PATIENCE)
             done.set()
             return found
 
-        screen = CostScreen(app.clock, compute, lambda today: (found, False), {}, lambda: 1)
+        screen = CostScreen(app.clock, compute, lambda today, span: (found, False), {}, lambda: 1)
         await app.push_screen(screen)
         await until(pilot, began.is_set)
         [worker] = [one for one in app.workers if one.node is screen]
@@ -239,8 +244,8 @@ async def test_nothing_is_drawn_when_nothing_is_new(spender: Spender, monkeypatc
         await open_costs(pilot)
         await pilot.press("escape")
 
-        def so_far(today: date) -> tuple[Overview, bool]:
-            return app.manager.costs.overview(today), True
+        def so_far(today: date, span: Span) -> tuple[Overview, bool]:
+            return app.manager.costs.overview(today, span), True
 
         screen = CostScreen(Passing(NOW), app.manager.costs.overview, so_far, {}, lambda: versions[-1])
         await app.push_screen(screen)
@@ -380,12 +385,45 @@ async def test_costs_of_a_growing_session_are_right_everywhere_within_seconds(tm
 
 
 async def test_what_was_spent_when_is_labelled(spender: Spender) -> None:
-    app = program(spender)
-    async with app.run_test(size=(80, 50)) as pilot:
+    app = program(spender, span="30 days")
+    async with app.run_test(size=(80, 60)) as pilot:
         await open_costs(pilot)
         text = screen_text(pilot)
         assert (
             text.index("Last 30 days")
-            < text.index("By agent, all time")
-            < text.index("Dearest conversations of all time")
+            < text.index("By agent, last 30 days")
+            < text.index("Dearest conversations, helpers included, last 30 days")
         )
+
+
+@pytest.mark.parametrize(
+    ("span", "days", "usd", "projects"),
+    [
+        ("7 days", 7, 5.0, {"/srv/shop": 1.0, "/srv/blog": 4.0}),
+        ("30 days", 30, 8.0, {"/srv/shop": 4.0, "/srv/blog": 4.0}),
+        ("90 days", 90, 8.0, {"/srv/shop": 4.0, "/srv/blog": 4.0}),
+        ("this month", 21, 5.0, {"/srv/shop": 1.0, "/srv/blog": 4.0}),
+        ("all time", 67, 18.0, {"/srv/shop": 4.0, "/srv/blog": 4.0, "/srv/attic": 10.0}),
+    ],
+)
+async def test_the_days_that_were_chosen_hold_for_chart_and_rankings_and_are_kept(
+    spender: Spender, span: str, days: int, usd: float, projects: dict[str, float]
+) -> None:
+    app = program(spender, span="30 days")
+    async with app.run_test(size=(80, 60)) as pilot:
+        screen = await open_costs(pilot)
+        for _ in range(5):
+            if screen.span == span:
+                break
+            await pilot.press("r")
+        await until(pilot, lambda: screen.overview is not None and screen.overview.span == span)
+        found = screen.overview
+        assert found is not None
+        assert len(found.days) == days  # 201 days, three to a bar
+        assert sum(dollars for _, dollars in found.days) == pytest.approx(usd)
+        assert found.spent.usd == pytest.approx(usd) and found.whole.usd == pytest.approx(18.0)
+        ranked = {rank.key: rank.figure.usd for rank in found.ranks["project"] if rank.figure.usd}
+        assert ranked == pytest.approx(projects)
+        for kind in ("agent", "model", "session"):
+            assert sum(rank.figure.usd for rank in found.ranks[kind]) == pytest.approx(usd), kind
+        assert app.view.span == span

@@ -68,6 +68,8 @@ async def test_list_title_and_cost_screen_agree(store: Store, program: Program) 
         await until(pilot, lambda: f"part 2 of 3 · ${own:.2f} of ${whole}" in title_of(pilot))
         await pilot.press("C")
         await until(pilot, lambda: isinstance(pilot.app.screen, CostScreen) and pilot.app.screen.overview)
+        await pilot.press("r", "r", "r")  # of all time
+        await until(pilot, lambda: "Dearest conversations" in screen_text(pilot))
         text = screen_text(pilot)
         dearest = [line.split() for line in text[text.index("Dearest conversations") :].splitlines()[1:3]]
         assert [(line[1], line[-1]) for line in dearest] == [("three", whole), ("other", "0.31")]

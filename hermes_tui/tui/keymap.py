@@ -248,6 +248,7 @@ KEYS: tuple[Key, ...] = (
     Key("transcript.toggle", "enter,space", "fold", "Open or close the block under the cursor", "open/close"),
     Key("transcript.all", "o", "see_all", "Open the block, and show all of it", "all of it"),
     Key("transcript.find", "slash", "find", "Find in this session", "find", priority=True),
+    Key("transcript.outline", "O", "outline", "Outline of the session: prompts, changed files, errors", "outline"),
     Key("transcript.follow", "f", "follow", "Go to the end and follow what comes", "follow"),
     Key("transcript.tools", "z", "toggle_tools", "Open or close all tool calls", "tools"),
     Key("transcript.thinking", "Z", "toggle_thinking", "Open or close all thinking", "thinking"),

@@ -17,6 +17,7 @@ from hermes_tui.sessions.marks import MarkChange
 from hermes_tui.tui.app import HermesApp
 from hermes_tui.tui.screens.attention import AttentionScreen
 from hermes_tui.tui.screens.cost import CostScreen
+from hermes_tui.tui.screens.dialogs.outline import OutlineScreen
 from hermes_tui.tui.screens.edits import EditsScreen
 from hermes_tui.tui.themes import PLAIN_THEME
 from pilots import until
@@ -89,6 +90,18 @@ def test_finding(app: HermesApp, snap_compare: Compare, size: tuple[int, int]) -
     async def run(pilot: Pilot[None]) -> None:
         await steps("enter", "slash", *"login")(pilot)  # typed before the session is open
         await until(pilot, lambda: "of 4" in str(app.main.pane.border_subtitle))
+
+    assert snap_compare(app, terminal_size=size, run_before=run)
+
+
+@pytest.mark.parametrize("size", [(80, 24), (160, 48)], ids=["80x24", "160x48"])
+def test_outline(app: HermesApp, snap_compare: Compare, size: tuple[int, int]) -> None:
+    async def run(pilot: Pilot[None]) -> None:
+        await steps("enter", reading=True)(pilot)
+        await until(pilot, lambda: app.main.pane.message)
+        await pilot.press("O")
+        await until(pilot, lambda: isinstance(app.screen, OutlineScreen) and "so far" not in app.screen.heading)
+        await until(pilot, lambda: isinstance(app.screen, OutlineScreen) and app.screen.rows.cursor)
 
     assert snap_compare(app, terminal_size=size, run_before=run)
 

@@ -122,9 +122,9 @@ class LaneOperations:
             self._program.notify("This profile has no other session.")
             return
 
-        def chosen(session: SessionSummary | None) -> None:
-            if session is not None:
-                self._ask("resume", lane, target=session.session_id)
+        def chosen(one: Candidate | None) -> None:
+            if one is not None:
+                self._ask("resume", lane, target=one.session.session_id)
 
         name = safe(lane.chat) or safe(lane.key)
         self._program.push_screen(SessionPicker(f"Resume {name} into", candidates, self._program.clock.now()), chosen)

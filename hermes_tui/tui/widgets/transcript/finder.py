@@ -45,6 +45,8 @@ class TranscriptFinder:
         """Id of the message that is wanted, or `#` and its index."""
         self._kind: LandmarkKind = "prompt"
         """Of the landmark."""
+        self._block = ""
+        """The block of it that is wanted; empty for any."""
         self._entering = False
         """The first or the last match of all is looked for."""
         self._missing: set[str] = set()
@@ -98,10 +100,10 @@ class TranscriptFinder:
                 self._pane.refuse(f"There is no further {kind} " + ("below" if step > 0 else "above"))
         self._pane.settle()
 
-    def go_to(self, message_id: str) -> None:
-        """Put the cursor on a message (its id, or `#` and its index), on the first word that is lit in it; whichever
-        branch it is on."""
-        self._sought = message_id
+    def go_to(self, message_id: str, block: str = "") -> None:
+        """Put the cursor on a message (its id, or `#` and its index), on that `block` of it or the first word that is
+        lit in it; whichever branch it is on."""
+        self._sought, self._block = message_id, block
         opened = self._pane.opened
         if opened.may_part:
             self._wanted = ""
@@ -297,8 +299,9 @@ class TranscriptFinder:
         view, within = self._pane.opened.view, self.within
         if not view.is_ready:
             return
-        line = None
-        if within is not None:
+        block, self._block = self._block, ""
+        line = view.rendered(index).head(block) if block else None
+        if within is not None and line is None:
             line = first_match_row(view.rendered(index), within)
             if line is None:
                 line = self._uncovered(index, within)

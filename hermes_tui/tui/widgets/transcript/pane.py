@@ -17,6 +17,7 @@ from textual.strip import Strip
 from hermes_tui.clock import Clock
 from hermes_tui.display import safe
 from hermes_tui.sessions.landmarks import LandmarkKind
+from hermes_tui.sessions.outline import OutlineEntry
 from hermes_tui.tui.keymap import bindings
 from hermes_tui.tui.widgets.session_list.rows import ListedPart
 from hermes_tui.tui.widgets.transcript.border import border
@@ -29,6 +30,7 @@ from hermes_tui.tui.widgets.transcript.match_light import highlighted_rows
 from hermes_tui.tui.widgets.transcript.open_transcript import EarlierUnreadable, OpenTranscript
 from hermes_tui.tui.widgets.transcript.typed_find import TypedFind
 from hermes_tui.tui.widgets.transcript.view import VisibleRow
+from hermes_tui.tui.widgets.transcript.whole_session import WholeSession
 from hermes_tui.tui.workers.coroutines import run_beside
 from session_adapters.model import Message, SessionSummary
 from session_adapters.transcript import Change, Transcript
@@ -338,6 +340,17 @@ class TranscriptPane(JumpKeys, can_focus=True, inherit_bindings=False):
     def action_find(self) -> None:
         """Have something typed that is found in this session."""
         self.find_bar.open()
+
+    def action_outline(self) -> None:
+        """Choose a place from what was asked, changed and failed in it."""
+        from hermes_tui.tui.screens.dialogs.outline import OutlineScreen
+
+        def chosen(place: OutlineEntry | None) -> None:
+            if place is not None:
+                self.finder.go_to(place.message_id, "" if place.call is None else f"tool{place.call}")
+
+        session = WholeSession(self, self.finder.arrived)
+        self.app.push_screen(OutlineScreen(session, self.message, self.clock), chosen)
 
     def action_match(self, step: int) -> None:
         """Go to the next or the previous match."""

@@ -38,7 +38,7 @@ class TranscriptRenderer(ScrollView, inherit_bindings=False):
 
     def __init__(self, clock: Clock, *, id: str | None = None) -> None:  # noqa: A002
         super().__init__(id=id)
-        self._clock = clock
+        self.clock = clock
         self._view = View()
         self._agent = ""
         self._note = ""
@@ -86,7 +86,7 @@ class TranscriptRenderer(ScrollView, inherit_bindings=False):
             self._look = palette, markdown_for(self.look_of, dark=theme.dark, ansi=theme.ansi)
         wanted = (width, self.raw, palette, agent)
         if self._laid_for != wanted or self._view.height != height or self._view.layout is None:
-            layout = MessageLayout(palette, self._look[1], self._clock, agent, width - 1, self.raw)
+            layout = MessageLayout(palette, self._look[1], self.clock, agent, width - 1, self.raw)
             anew = self._laid_for != wanted
             self._laid_for = wanted
             self._view.resize(height, layout, anew=anew)

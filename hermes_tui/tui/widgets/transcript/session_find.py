@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from time import monotonic
 from typing import TYPE_CHECKING
 
 from hermes_tui.display import compact
 from hermes_tui.platform.daemon_call import in_thread
-from hermes_tui.tui.widgets.transcript.open_transcript import EarlierUnreadable, TranscriptHost
+from hermes_tui.tui.widgets.transcript.whole_session import WholeSession
 from session_adapters.model import Message
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["SessionFind"]
 
 _TURN = 0.1
-"""Seconds of reading after which it is said how far that is."""
+"""Seconds after which it is said again how far it is."""
 _LONGEST = 24
 """Characters of what is looked for that are shown."""
 
@@ -55,43 +55,20 @@ class SessionFind:
             return f"{name} {len(self.places):,} found"
         return " · ".join(filter(None, (f"{name} {at:,} of {len(self.places):,}", self.went_round)))
 
-    async def count(self, pane: TranscriptHost, arrived: Callable[[int], None]) -> None:
-        """Look through the whole session, a moment at a time, in threads. What is not loaded is read and not kept,
-        where its agent's files allow that; else `arrived` is told how many messages came in front."""
-        opened = pane.opened
-        stream = None
-        if opened.branches and opened.transcript is not None:
-            stream = iter([(1.0, await opened.every_branch())])
-        elif opened.transcript is not None and not opened.view.complete:
-            stream = opened.transcript.stream()
-        while stream is None and not opened.view.complete and not opened.stuck:
-            try:
-                added = await opened.read_earlier()
-            except EarlierUnreadable:
-                break
-            if self.stopped or opened is not pane.opened:
-                return
-            arrived(added)
-            pane.settle()
-        if stream is None:
-            stream = iter([(1.0, opened.messages)])
-        going = self.within.has_places
-        while going:
-            going = await in_thread(self._look_on, stream)
-            if self.stopped:
-                return
-            pane.settle()
+    async def count(self, session: WholeSession, counted: Callable[[], None]) -> None:
+        """Look through the whole session; `counted` is called when there is something new to be shown."""
+        said = 0.0
+        if self.within.has_places:
+            async for share, messages in session.parts():
+                await in_thread(self._add, messages)
+                if self.stopped:
+                    return
+                self._share = share
+                if monotonic() > said + _TURN:
+                    said = monotonic()
+                    counted()
         self.counted = True
-        pane.settle()
-
-    def _look_on(self, stream: Iterator[tuple[float, Sequence[Message]]]) -> bool:
-        """Look through a bit more of it; False at its end."""
-        end = monotonic() + _TURN
-        for self._share, messages in stream:
-            self._add(messages)
-            if monotonic() > end:
-                return True
-        return False
+        counted()
 
     def _add(self, messages: Sequence[Message]) -> None:
         self.places += [messages[at].id for at in self.within.places(messages)]
@@ -102,13 +79,12 @@ class SessionFind:
         last = self._last
         return self.counted and last is not None and bool(messages) and messages[-1].id != last.id
 
-    async def count_on(self, pane: TranscriptHost, arrived: Callable[[int], None]) -> None:
-        """Look through what was said since."""
-        messages, last = pane.opened.messages, self._last
+    async def count_on(self, messages: Sequence[Message]) -> bool:
+        """Look through what was said since; False where all is to be counted anew."""
+        last = self._last
         known = next((at for at in range(len(messages) - 1, -1, -1) if last and messages[at].id == last.id), None)
         if known is None:
             self.places, self.counted = [], False
-            await self.count(pane, arrived)
         else:
             await in_thread(self._add, messages[known + 1 :])
-            pane.settle()
+        return known is not None

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from hermes_tui.tui.widgets.transcript.finder import TranscriptFinder
 from hermes_tui.tui.widgets.transcript.open_transcript import TranscriptHost
+from hermes_tui.tui.widgets.transcript.whole_session import WholeSession
 from hermes_tui.tui.workers.coroutines import run_beside
 
 if TYPE_CHECKING:
@@ -66,15 +67,19 @@ class TypedFind:
             self.find(self._waiting[0], last=self._waiting[1])
 
     async def _count(self, found: SessionFind) -> None:
-        await found.count(self._pane, self._finder.arrived)
+        await found.count(WholeSession(self._pane, self._finder.arrived), self._pane.settle)
         if found is self.found and self._round:
             self.goes_round(self._round)
 
     def look_at_more(self) -> None:
         """More may have been said since all was counted."""
         if self.found is not None and self.found.lacks(self._pane.opened.messages):
-            count_on = partial(self.found.count_on, self._pane, self._finder.arrived)
-            run_beside(self._pane, count_on, "transcript.count", exclusive=True)
+            run_beside(self._pane, partial(self._count_on, self.found), "transcript.count", exclusive=True)
+
+    async def _count_on(self, found: SessionFind) -> None:
+        if not await found.count_on(self._pane.opened.messages):
+            await self._count(found)
+        self._pane.settle()
 
     def go_on(self, step: int) -> None:
         """Go to the next (1) or the previous (-1) match, of a search too."""

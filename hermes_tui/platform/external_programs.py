@@ -22,8 +22,19 @@ if TYPE_CHECKING:
 
     from hermes_tui.sessions.native import Start
 
-__all__ = ["editor", "pager", "run_outside", "run_start"]
+__all__ = ["editor", "editor_at", "pager", "run_outside", "run_start"]
 
+# fmt: off
+_PLUS = frozenset({
+    "vi", "vim", "nvim", "view", "gvim", "vis", "nano", "pico", "emacs", "emacsclient", "jed", "joe", "kak", "mg",
+    "micro", "ne", "mcedit", "sensible-editor",
+})
+# fmt: on
+"""Editors that take `+88 FILE`."""
+_GOTO = frozenset({"code", "code-insiders", "codium", "cursor", "windsurf"})
+"""Those that take `--goto FILE:88`."""
+_COLON = frozenset({"hx", "helix", "subl", "zed"})
+"""Those that take `FILE:88`."""
 _AT_ONCE = 5.0
 """Seconds; a program that fails sooner has said why, and nobody has read it yet."""
 
@@ -36,6 +47,18 @@ def pager(variables: Mapping[str, str] | None = None) -> list[str]:
 def editor(variables: Mapping[str, str] | None = None) -> list[str]:
     """The user's editor: `$VISUAL`, `$EDITOR`, else the first that is there. Raises `ValidationError`."""
     return _wanted(("VISUAL", "EDITOR"), ("sensible-editor", "nano", "vim", "vi"), variables)
+
+
+def editor_at(path: str, line: int, variables: Mapping[str, str] | None = None) -> list[str]:
+    """The user's editor with a file (an absolute path), at a line where it is known how that editor is told; 0 for
+    none. Raises `ValidationError`."""
+    argv = editor(variables)
+    name = Path(argv[0]).name
+    if line and name in _PLUS:
+        return [*argv, f"+{line}", path]
+    if line and name in _GOTO:
+        return [*argv, "--goto", f"{path}:{line}"]
+    return [*argv, f"{path}:{line}" if line and name in _COLON else path]
 
 
 def _wanted(names: Sequence[str], usual: Sequence[str], variables: Mapping[str, str] | None) -> list[str]:

@@ -100,6 +100,10 @@ class LaneTranscript(FullScreen[None]):
     def _no_more(self) -> None:
         self.notify("Nothing is looked for here: press / and type.")
 
+    @on(TranscriptPane.HelperWanted)
+    def _helper_wanted(self) -> None:
+        self.notify("Open the session from the list to read its sub-agents: space opens the call.")
+
     # Actions -----------------------------------------------------------------------------------------------
 
     def action_close(self) -> None:

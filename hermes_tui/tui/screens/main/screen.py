@@ -183,7 +183,7 @@ class MainScreen(Screen[None]):
         if not self._is_painted:
             self._is_painted = True
             self.post_message(self.Painted())
-        if self.parts.is_wide:
+        if self.parts.is_wide and not self.transcript.is_in_helper:
             self._open_highlighted()
         self.status.show()
 
@@ -236,6 +236,10 @@ class MainScreen(Screen[None]):
     def _no_more(self, event: TranscriptPane.NoMore) -> None:
         self.search.open_next(event.step)
 
+    @on(TranscriptPane.HelperWanted)
+    def _helper_wanted(self, event: TranscriptPane.HelperWanted) -> None:
+        self.transcript.open_helper(event.session_id)
+
     @on(SessionList.MarksChanged)
     def _marks_changed(self) -> None:
         self.status.show_counts()
@@ -251,7 +255,7 @@ class MainScreen(Screen[None]):
     def action_back(self) -> None:
         """From the transcript to the list, from a filtered list to all of it."""
         if self.parts.is_reading:
-            if not self.pane.typed.step_back():
+            if not self.pane.typed.step_back() and not self.transcript.return_to_caller():
                 self.go_to_list()
             self.status.show_hints()
         elif self.parts.can_go_back:

@@ -9,7 +9,7 @@ from hermes_tui.tui.screens.followed import FollowedSession
 from hermes_tui.tui.screens.main.parts import MainParts
 from hermes_tui.tui.screens.main.unread import UnreadController
 from hermes_tui.tui.workers.session_reader import SessionReader
-from session_adapters.model import SessionSummary
+from session_adapters.model import SessionSummary, unified_id
 
 if TYPE_CHECKING:
     from hermes_tui.sessions.query import Query
@@ -56,10 +56,13 @@ class TranscriptController(FollowedSession):
         """`reader` opens sessions, and tells of those that have grown."""
         super().__init__(parts.pane, reader, parts.sessions.part)
         self.pane = parts.pane
+        self._part_by_id = parts.sessions.part
         self._sessions = reader
         self.unread = UnreadController(parts)
         self._kept: OpenTranscript | None = None
         """The session as it was before the search."""
+        self._callers: list[OpenTranscript] = []
+        """Sessions to return to, from those of their sub-agents."""
         self._aim: _Aim | None = None
         self._hit: SearchHit | None = None
         self._edge: tuple[int, Bookmark | None] = (0, None)
@@ -85,9 +88,35 @@ class TranscriptController(FollowedSession):
         """Have a session shown; whether it has to be opened for that."""
         if summary.unified_id == self.wanted:
             return self.shown is None
+        self._callers = []
         self.request(summary)
         self.pane.finder.light(None)
         return True
+
+    # Sub-agents --------------------------------------------------------------------------------------------
+
+    @property
+    def is_in_helper(self) -> bool:
+        """What is read was opened from the call of a sub-agent."""
+        return bool(self._callers)
+
+    def open_helper(self, session_id: str) -> None:
+        """Read the session of a sub-agent that the shown one has called."""
+        caller = self.pane.opened
+        part = None if caller.summary is None else self._part_by_id(unified_id(caller.summary.agent, session_id))
+        if part is None:
+            self.pane.refuse("This sub-agent's session is not among those that were found")
+            return
+        callers = [*self._callers, caller]
+        self.ask_for(part.summary)
+        self._callers = callers
+
+    def return_to_caller(self) -> bool:
+        """Show the session that has called the sub-agent, where it was left; False where none has."""
+        if self._callers:
+            self._show_again(self._callers.pop())
+            return True
+        return False
 
     # Before and after a search -----------------------------------------------------------------------------
 
@@ -103,8 +132,11 @@ class TranscriptController(FollowedSession):
     def bring_back(self) -> None:
         """The search is over: show the session as it was before."""
         kept, self._kept = self._kept, None
-        if kept is None:
-            return
+        if kept is not None:
+            self._callers = []
+            self._show_again(kept)
+
+    def _show_again(self, kept: OpenTranscript) -> None:
         self.pane.finder.light(None)
         self.pane.bring_back(kept)
         self.shown = kept.transcript

@@ -54,6 +54,13 @@ class TranscriptPane(JumpKeys, can_focus=True, inherit_bindings=False):
             super().__init__()
             self.step = step
 
+    class HelperWanted(Event):
+        """The session of a sub-agent is to be read, and then this one again."""
+
+        def __init__(self, session_id: str) -> None:
+            super().__init__()
+            self.session_id = session_id
+
     def __init__(self, clock: Clock | None = None, *, id: str | None = None) -> None:  # noqa: A002
         super().__init__(clock or Clock(), id=id)
         self.opened = OpenTranscript(like=self.view)
@@ -293,6 +300,22 @@ class TranscriptPane(JumpKeys, can_focus=True, inherit_bindings=False):
     def jump_to(self, kind: LandmarkKind, step: int) -> None:
         """Go to the next or the previous one, reading what is before where it has to be."""
         self.finder.go_to_landmark(kind, step)
+
+    def action_open(self) -> None:
+        """Read what the sub-agent did that was called on this line, or open or close the block."""
+        piece, message = self.view.piece(), self.message
+        calls = message.tool_calls if message is not None and piece is not None else ()
+        for at, call in enumerate(calls):
+            if piece is not None and piece.block == f"tool{at}" and call.subagent_id:
+                self.post_message(self.HelperWanted(call.subagent_id))
+                return
+        self.action_fold()
+
+    def action_edit(self) -> None:
+        """Open the file that is named on this line in the user's editor."""
+        from hermes_tui.tui.screens.open_file import open_file
+
+        run_beside(self, partial(open_file, self), "transcript.edit", exclusive=True)
 
     def action_fold(self) -> None:
         """Open or close the block under the cursor."""

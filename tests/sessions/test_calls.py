@@ -28,6 +28,11 @@ def _call(given: Any = None, output: Any = None, **more: Any) -> ToolCall:
         ({"subagent_type": "x", "prompt": "Do it", "description": "Search for TODO"}, "Search for TODO"),
         ({"a": 1, "b": [2]}, "a: 1, b: [2]"),
         ({"relativeWorkspacePath": "NOTES.md"}, "NOTES.md"),
+        (
+            {"edits": [{"path": "a.py", "old": "1", "new": "2"}, {"path": "b.py", "old": "1", "new": "2"}]},
+            "a.py, b.py",
+        ),
+        ({"path": "a.py", "edits": [{"oldText": "1", "newText": "2"}]}, "a.py"),
         ({"plan": "# Move the clock\n\n1. Add it"}, "Move the clock"),
         ({"subject": "Fix it", "description": "The coupon is counted twice"}, "Fix it"),
         (

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from hermes_tui.display import compact
 from hermes_tui.sessions.calls.checklists import progress, questions_in, several, steps_in, tasks_in
-from hermes_tui.sessions.calls.edits import PATHS, patch_in
+from hermes_tui.sessions.calls.edits import PATHS, patch_in, path_of
 from hermes_tui.sessions.calls.outcome import output_text
 from hermes_tui.sessions.jsontext import json_text
 from session_adapters.model import ToolCall
@@ -42,8 +42,7 @@ def label(call: ToolCall) -> str:
 
 def target(call: ToolCall) -> str:
     """What the call is about, on one safe line: a command, a path, a pattern and where, a plan's next step …"""
-    if (patch := patch_in(call)) is not None:
-        named = [file.path for file in patch.files if file.path]
+    if named := _files(call):
         more = [f"{len(named) - _MOST_NAMED} more"] if len(named) > _MOST_NAMED else []
         return compact(", ".join((*named[:_MOST_NAMED], *more)))
     given = call.input
@@ -59,6 +58,14 @@ def target(call: ToolCall) -> str:
         if isinstance(value, list) and value and key in ("command", "cmd"):
             return compact(_command(value))
     return compact(", ".join(f"{key}: {json_text(value)}" for key, value in list(given.items())[:40]))
+
+
+def _files(call: ToolCall) -> Sequence[str]:
+    """The files of a patch, or of edits that each name their own."""
+    if (patch := patch_in(call)) is not None:
+        return [file.path for file in patch.files if file.path]
+    several = call.input.get("edits") if isinstance(call.input, Mapping) and not path_of(call.input) else None
+    return [path for path in dict.fromkeys(map(path_of, several)) if path] if isinstance(several, list) else ()
 
 
 def _listed(value: Any, call: ToolCall) -> str | None:

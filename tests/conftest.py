@@ -33,6 +33,7 @@ LONG = (
     *("cli/stores/*", "cli/test_manners.py"),
     *("laws/test_read_only.py", "laws/test_house.py", "laws/test_one_sqlite.py", "laws/test_left_out.py"),
     *("lifecycle/gateway/test_real*", "lifecycle/operations/*", "lifecycle/state_db/*", "lifecycle/lane_index/*"),
+    *("mcp_server/*_budget.py", "mcp_server/*_oracle.py"),
     *("screens/[!m]*", "session_adapters/every/test_every_adapter.py"),
     *("sessions/search/*live.py", "sessions/search/*recall.py", "sessions/index/*", "sessions/catalogue/*"),
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
+from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -17,6 +18,15 @@ __all__ = ["AskingSession", "Scope"]
 
 _RECENT = timedelta(minutes=10)
 """A session that was active within this time may be the one that asks."""
+
+
+@lru_cache(maxsize=4096)
+def _real(path: str) -> str:
+    """A directory however it is spelled; sessions share few."""
+    try:
+        return os.path.realpath(path)
+    except (OSError, ValueError):  # a NUL in a path from a transcript
+        return os.path.normpath(path)
 
 
 class AskingSession(NamedTuple):
@@ -73,7 +83,7 @@ class Scope:
         return None
 
     def _is_here(self, one: SessionSummary) -> bool:
-        return bool(one.cwd) and os.path.realpath(one.cwd or "") == self._directory
+        return bool(one.cwd) and _real(one.cwd or "") == self._directory
 
     def sees(self, one: SessionSummary) -> bool:
         """Whether the options let a session be shown."""
@@ -81,7 +91,7 @@ class Scope:
             return False
         if self._cwd is None:
             return True
-        return bool(one.cwd) and Path(os.path.normpath(one.cwd or "")).is_relative_to(self._cwd)
+        return bool(one.cwd) and Path(_real(one.cwd or "")).is_relative_to(self._cwd)
 
     def hidden_with(self, asking: AskingSession | None) -> Collection[str]:
         """Native ids, after the agent's name, of what belongs to the conversation that asks."""

@@ -153,6 +153,20 @@ async def test_options_restrict_what_is_seen_everywhere(
         assert {one["started_at"] for one in found} == {f"{newest.created_at.isoformat()[:19]}Z"}
 
 
+async def test_a_directory_is_known_however_it_is_spelled(tmp_path: Path) -> None:
+    (tmp_path / "real" / "shop").mkdir(parents=True)
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    home = ClaudeHome(tmp_path)
+    path = home.session("Here")
+    path.write_text(path.read_text().replace("/home/dev/shop", str(tmp_path / "link" / "shop")))
+    home.session("Elsewhere", project="blog")
+    manager = SessionManager(Environment(home=tmp_path), cache_dir=tmp_path / "cache", indexed=False)
+    for spelled in (tmp_path / "real", tmp_path / "link" / "shop"):
+        scope = Scope(manager, ancestors=(), cwd=spelled)
+        async with Client(make_server(AgentTools(manager, scope), scope)) as client:
+            assert [one["title"] for one in (await ask(client))["results"]] == ["Here"]
+
+
 async def test_the_session_that_asks_is_left_out(tmp_path: Path) -> None:
     home = ClaudeHome(tmp_path)
     asking, other = home.session("Where is the needle?"), home.session("The needle is here")

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from typing import Any
+
+from msgspec.structs import replace
 
 from hermes_tui.display import priced
 from hermes_tui.sessions import calls
@@ -16,8 +19,8 @@ _MOST = 40
 """Files and commands that are named, the last ones."""
 
 
-def overview_of(session: Session) -> dict[str, Any]:
-    """The facts of a session, from its messages."""
+def overview_of(session: Session, mask: Callable[[Any], Any] = lambda value: value) -> dict[str, Any]:
+    """The facts of a session, from its messages; `mask` is applied to what is said of them, before it is cut."""
     said = [one for one in session.messages if one.kind == "message" and one.content and one.visibility != "rewound"]
     prompts = [one.content for one in said if one.role == "user"]
     answers = [one.content for one in said if one.role == "assistant"]
@@ -34,14 +37,14 @@ def overview_of(session: Session) -> dict[str, Any]:
         "last_active": session.updated_at,
         "kind": session.kind,
         "parent_session_id": f"{session.agent}:{session.parent_id}" if session.parent_id else None,
-        "goal": prompts[0] if prompts else session.preview,
-        "last_prompt": prompts[-1] if len(prompts) > 1 else None,
-        "outcome": answers[-1] if answers else None,
+        "goal": mask(prompts[0]) if prompts else session.preview,
+        "last_prompt": mask(prompts[-1]) if len(prompts) > 1 else None,
+        "outcome": mask(answers[-1]) if answers else None,
         "ended_in_error": session.error or None,
-        "last_error": _last_error(session.messages) if session.error else None,
-        "files_changed": changed[-_MOST:],
-        "files_read": read[-_MOST:],
-        "commands": [_command(call) for call in commands[-_MOST:]],
+        "last_error": mask(_last_error(session.messages)) if session.error else None,
+        "files_changed": mask(changed[-_MOST:]),
+        "files_read": mask(read[-_MOST:]),
+        "commands": [_command(replace(call, input=mask(call.input))) for call in commands[-_MOST:]],
         "counts": {
             "turns": session.turn_count,
             "messages": session.message_count,

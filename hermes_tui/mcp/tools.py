@@ -165,9 +165,8 @@ class AgentTools:
         summary = self._found(asked.session_id, asking)
         session = self._manager.get(summary.agent, summary.session_id)
         redactor = self._redactor()
-        if redactor is not None:
-            session = redactor.record(masked(session, redactor))
-        return looked(overview_of(session), self._said_of(asking), asked.max_bytes)
+        facts = overview_of(session) if redactor is None else overview_of(masked(session, redactor), redactor.value)
+        return looked(facts, self._said_of(asking), asked.max_bytes)
 
     def _now(self, asked: NowArguments | Arguments, asking: AskingSession | None) -> dict[str, Any]:
         with self._lock:

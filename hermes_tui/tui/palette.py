@@ -10,13 +10,14 @@ from textual.app import SystemCommand
 from textual.command import CommandPalette
 
 from hermes_tui.display import safe
+from hermes_tui.tui.keymap import key_label
 from hermes_tui.tui.screens.dialogs.dismissal import DismissOnce
+from hermes_tui.tui.widgets.hints import keys_here
 
 if TYPE_CHECKING:
     from textual.screen import Screen
 
     from hermes_tui.tui.app_actions import AppActions
-    from hermes_tui.tui.screens.main.screen import MainScreen
 
 __all__ = ["Palette", "commands_of"]
 
@@ -25,32 +26,51 @@ class Palette(CommandPalette, DismissOnce[Any]):
     """Textual's command palette, left once."""
 
 
+_TITLES = {
+    "main.filter": "Search",
+    "list.unfold_all": "Unfold or fold everything",
+    "main.diff": "Compare",
+    "main.edits": "Edits",
+    "main.export": "Export",
+    "main.copy": "Copy",
+    "main.resume": "Resume",
+    "main.fork": "Fork",
+    "main.context": "What the agent sees",
+    "main.pager": "Read in the pager",
+    "main.editor": "Open in the editor",
+    "main.refresh": "Refresh",
+    "app.attention": "Attention",
+    "app.cost": "Costs",
+    "app.lanes": "Lanes",
+    "app.problems": "Problems",
+    "app.help": "Keys",
+    "app.theme": "Next theme",
+    "app.quit": "Quit",
+    "operations.reset": "Reset the lane",
+    "operations.suspend": "Suspend the lane",
+    "operations.resume": "Resume the lane into a session",
+    "operations.mark": "Mark the lane as interrupted",
+    "operations.clear": "Clear the lane's resume mark",
+    "operations.undo": "Undo the latest change of the lane",
+    "operations.prune": "Prune old lanes",
+}
+"""By id of its key, what a command is called where its description is long."""
+_LEFT_OUT = ("up", "down", "page_up", "page_down", "half_up", "half_down", "first", "last", "back", "close")
+"""Keys that move: nobody looks for these by name."""
+_OF_ITSELF = ("app.palette", "app.interrupt", "app.quit_always")
+
+
 def commands_of(app: AppActions, screen: Screen[Any]) -> Iterator[SystemCommand]:
-    """Those that make sense on `screen`."""
-    main = app.main
-    if screen is main:
-        yield SystemCommand("Search", "Messages and tool calls, titles, projects, ids", main.action_filter)
-        for name, query in main.history.named():
-            yield SystemCommand(f"Search: {safe(name)}", safe(query), partial(main.search_for, query))
-        yield SystemCommand("Unfold or fold everything", "Forks and helpers", main.sessions.action_toggle_all)
-        yield from _session_commands(main)
-    yield SystemCommand("Refresh", "Refresh now", app.action_refresh)
-    yield SystemCommand("Costs", "By day, agent, model and project", app.action_cost)
-    yield SystemCommand("Lanes", "Of Hermes' gateway: see, reset, suspend and resume them", app.action_lanes)
-    yield SystemCommand("Problems", "Show what could not be read", app.action_problems)
-    yield SystemCommand("Keys", "Show the keys that work here", app.action_help)
-    yield SystemCommand("Next theme", "Dark, light, the terminal's own, high contrast", app.action_next_theme)
-    yield SystemCommand("Quit", "End the program; agents go on", app.exit)
-
-
-def _session_commands(main: MainScreen) -> Iterator[SystemCommand]:
-    """For the session that is read, else the one under the cursor."""
-    yield SystemCommand("Compare", "Two marked sessions, or a fork and its origin, side by side", main.actions.diff)
-    yield SystemCommand("Edits", "All edits of the session as one diff, by file", main.actions.edits)
-    yield SystemCommand("Export", "As Markdown, HTML, JSON, JSON lines or a patch, into a file", main.actions.export)
-    yield SystemCommand("Copy", "Message, code, output, an id or a command", main.actions.copy)
-    yield SystemCommand("Resume", "Continue the session in the agent's own CLI", main.actions.resume)
-    yield SystemCommand("Fork", "A new session that starts with the messages of this one", main.actions.fork)
-    yield SystemCommand("What the agent sees", "Dim what it no longer sees, or show all", main.context.toggle)
-    yield SystemCommand("Read in the pager", "The session as Markdown in $PAGER", main.actions.pager)
-    yield SystemCommand("Open in the editor", "The session as Markdown in $EDITOR", main.actions.editor)
+    """What every key does that works on `screen`, each with its key, and there the searches that have a name."""
+    active = {one.binding.id: one for one in screen.active_bindings.values()}
+    for key in keys_here(screen):
+        if key.id in _OF_ITSELF or key.id.partition(".")[2] in _LEFT_OUT:
+            continue
+        found = active.get(key.id)
+        if found is not None and found.enabled:
+            run = partial(app.call_later, app.run_action, found.binding.action, found.node)
+            title, keys = _TITLES.get(key.id, key.description), key_label(key.keys)
+            yield SystemCommand(title, keys if title == key.description else f"{keys}   {key.description}", run)
+    if screen is app.main:
+        for name, query in app.main.history.named():
+            yield SystemCommand(f"Search: {safe(name)}", safe(query), partial(app.main.search_for, query))

@@ -47,9 +47,7 @@ class _Texts:
         for key, value in one.items():
             if key in _LABELS and isinstance(value, str):
                 found[key] = self.of(value, min(_LABEL, max(40, self.length)))
-            elif key in ("snippet", "goal", "outcome", "last_prompt", "last_error", "text") and isinstance(
-                value, str
-            ):
+            elif key in _TEXTS and isinstance(value, str):
                 found[key] = self.of(value)
         return found
 

@@ -93,7 +93,7 @@ async def test_a_keymap_with_mistakes_is_told_and_not_used(program: Program, cla
 
 async def test_hints_are_those_of_the_focused_pane(program: Program, claude_home: ClaudeHome) -> None:
     claude_home.session("Any")
-    async with program(claude_home.home, size=(120, 24)) as pilot:
+    async with program(claude_home.home, size=(160, 24)) as pilot:
 
         def hints() -> str:
             return screen_text(pilot).splitlines()[-1]

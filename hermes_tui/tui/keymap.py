@@ -169,7 +169,7 @@ KEYS: tuple[Key, ...] = (
     Key("cost.close", "escape,q,backspace,h", "screen.close", "Back to the sessions", "back"),
     Key("cost.down", "down,j,ctrl+n", "move(1)", "Next line"),
     Key("cost.up", "up,k", "move(-1)", "Previous line"),
-    Key("cost.span", "r,period", "screen.span(1)", "Other days: 7, 30, 90, this month, all", "days"),
+    Key("cost.span", "r,full_stop", "screen.span(1)", "Other days: 7, 30, 90, this month, all", "days"),
     Key("cost.span_back", "R,comma", "screen.span(-1)", "The days before"),
     Key("cost.next", "tab,right_square_bracket,J", "section(1)", "Next ranking", "ranking"),
     Key("cost.previous", "shift+tab,left_square_bracket,K", "section(-1)", "Previous ranking"),

@@ -6,7 +6,6 @@ from typing import get_args
 
 from hermes_tui.config import Column
 from hermes_tui.display import safe
-from hermes_tui.sessions.query.completion import as_typed
 from hermes_tui.tui.screens.dialogs.menu import MenuChoice, MenuScreen
 from hermes_tui.tui.screens.main.parts import MainParts
 from hermes_tui.tui.screens.main.search import SearchController
@@ -72,23 +71,23 @@ class ListActions:
     def only_agent(self) -> None:
         """Only sessions of the agent of this one; again: all."""
         if (conversation := self._here()) is not None:
-            self._only(f"agent:{as_typed(safe(conversation.tip.agent))}")
+            self._only("agent", conversation.tip.agent)
 
     def only_project(self) -> None:
         """Only sessions of the project of this one; again: all."""
         conversation = self._here()
         if conversation is not None and conversation.tip.cwd:
-            self._only(f"cwd:{as_typed(safe(conversation.tip.cwd))}")
+            self._only("cwd", conversation.tip.cwd)
         elif conversation is not None:
             self._parts.screen.notify("This session has no project.")
 
     def only_live(self) -> None:
         """Only sessions that a process has open; again: all."""
-        self._only("is:live")
+        self._only("is", "live")
 
     def only_unread(self) -> None:
         """Only sessions with something new in them; again: all."""
-        self._only("is:unread")
+        self._only("is", "unread")
 
     def _here(self) -> Conversation | None:
         conversation = self._parts.sessions.highlighted
@@ -96,8 +95,11 @@ class ListActions:
             self._parts.screen.notify("There is no session here.")
         return conversation
 
-    def _only(self, wanted: str) -> None:
+    def _only(self, field: str, value: str) -> None:
         """Add a filter to what is in the box, or take it away; the list keeps the keys."""
+        from hermes_tui.sessions.query.completion import as_typed  # not for the first frame
+
+        wanted = f"{field}:{as_typed(safe(value))}"
         padded = f" {self._parts.box.value} "
         there = f" {wanted} " in padded
         left = padded.replace(f" {wanted} ", " ", 1) if there else f"{padded} {wanted}"

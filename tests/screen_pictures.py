@@ -64,7 +64,7 @@ SCENES = (
         keys=("slash", Typed("title:fake"), "enter", "d"),
     ),
     Scene("search", (150, 40), "Resolution", keys=("slash", Typed("clock agent:claude"))),
-    Scene("help", (120, 52), "Show the keys that work here", keys=("question_mark",)),
+    Scene("help", (120, 52), "Open the session", keys=("question_mark",)),
     Scene("attention", (118, 34), "? approval", keys=("A",), attention=True),
     Scene("lanes", (150, 40), "↻ resume pending", keys=("L", "j")),
     Scene("lane-plan", (110, 34), "Same as:", keys=("L", "j", "j", "j", "j", "R")),

@@ -44,11 +44,14 @@ def test_search_open_go_on_and_come_back(tmux: Tmux) -> None:
     other = "heron number 0" if first.endswith("1") else "heron number 1"
     step = "n" if first.endswith("1") else "N"
     tmux.keys(step)
+    tmux.until("again goes to")
+    tmux.keys(step)
     tmux.until(f"The {other} stood still.", "open/close")
     tmux.keys("Escape")
     tmux.until("↵ open", "2 of 42 sessions")
     tmux.keys("Escape")
     tmux.until("42 sessions", "Session n38x", absent="of 42")
+    tmux.until("42 sessions", absent="again goes to")  # what was said of the end is gone
     after = tmux.until("Session n38x", absent="of 42").splitlines()
     # The cursor is where it was: the line of details speaks of the same session.
     assert after[-2] == before[-2]

@@ -226,7 +226,7 @@ def test_no_colour_means_none(start: Start) -> None:
     terminal = start(size=(160, 48), variables={"NO_COLOR": "1"})
     terminal.until("Answer 29")
     terminal.send("jj\t?")
-    terminal.until("Show the keys that work here")
+    terminal.until("pgdn ctrl+f")
     terminal.quiet()
     attributes: set[int] = set()
     colours = []

@@ -79,7 +79,8 @@ def test_what_the_document_shows_runs(store: Callable[..., Path], tmp_path: Path
     before = tree_hash(home)
     section = (REPOSITORY / "docs" / "library.md").read_text()
     code = "\n".join(re.findall(r"```python\n(.*?)```", section, re.S))
-    done = run_python(f"import os; os.environ['HOME'] = {str(home)!r}; os.chdir({str(tmp_path)!r})\n{code}")
+    places = {"HOME": str(home), "XDG_CACHE_HOME": str(tmp_path / "cache")}
+    done = run_python(f"import os; os.environ.update({places!r}); os.chdir({str(tmp_path)!r})\n{code}")
     assert tree_hash(home) == before
     assert done.stdout.count("agent:main:") >= 17
     assert "makes the session" in done.stdout

@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from abc import abstractmethod
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from copy import copy
 from itertools import chain
-from typing import ClassVar
+from typing import ClassVar, Generic, TypeVar
 
+from session_adapters.activity import Activity
 from session_adapters.base import Adapter, Report, Root, Source, unique
 from session_adapters.fold import SessionFold, messages_usage
-from session_adapters.model import Problem, Session, SessionSummary
-from session_adapters.reading.damage import REPORTED, Damage, reason_of
+from session_adapters.model import Message, Problem, Session, SessionSummary
+from session_adapters.reading.damage import REPORTED, Damage, reading_session, reason_of
+from session_adapters.reading.files import is_whole, line_start, lines, open_file, read_at
 from session_adapters.reading.follower import LinesReader
 from session_adapters.reading.searchable import Text
-from session_adapters.transcript import PAGE
+from session_adapters.transcript import PAGE, Builder, Change, Transcript
 from session_adapters.usage import Usage
 
-__all__ = ["JsonlAdapter", "problem_in", "report_damage"]
+__all__ = ["JsonlAdapter", "JsonlTranscript", "problem_in", "report_damage"]
+
+_CHECK = 64
+"""Bytes before the known end that must be unchanged for the file to count as appended to."""
 
 
 class JsonlAdapter(Adapter):
@@ -129,3 +137,180 @@ def report_damage(
     wanted = session_id or source.session_id
     for problem in damaged.problems(source.agent, source.path, wanted, unit=unit, limit=REPORTED):
         report(problem)
+
+
+B = TypeVar("B", bound=Builder)
+
+
+class JsonlTranscript(Transcript, Generic[B]):
+    """A conversation in one append-only file of JSON lines.
+
+    For what is earlier it is read again from further up, each time twice as far: a line may belong to one far above
+    it. Append-only until proven otherwise: the offset and the bytes before it are kept; when the file shrank or
+    differs in those bytes, it is read anew. A torn last line waits for its newline.
+    """
+
+    def __init__(
+        self,
+        agent: str,
+        session_id: str,
+        path: str,
+        builder: Callable[[], B],
+        *,
+        page: int = PAGE,
+    ) -> None:
+        super().__init__(agent, session_id, path)
+        self.size = 0
+        """Bytes of the file when it was last looked at."""
+        self.builder = builder()
+        """What the loaded messages were made by."""
+        self._new_builder = builder
+        self._page = page
+        with reading_session(agent, session_id, path), open_file(path) as fd:
+            self._load(fd, os.fstat(fd))
+
+    def _load(self, fd: int, status: os.stat_result) -> None:
+        """Read the last page into a new builder. Raises `OSError`, and then nothing has changed."""
+        size = status.st_size
+        self._read(fd, self._cut(fd, size, self._page), size, self._page)
+        self._inode = (status.st_dev, status.st_ino)
+
+    @property
+    def activity(self) -> Activity:
+        """See `Transcript.activity`."""
+        return self.builder.activity
+
+    @property
+    def loaded(self) -> int:
+        """How many bytes the loaded messages take."""
+        return self._end - self._start
+
+    def _read(self, fd: int, start: int, stop: int, span: int) -> None:
+        """Read what stands between the two into a new builder; `span` bytes are wanted. Raises `OSError`, and then
+        nothing has changed."""
+        known = dict(vars(self))
+        try:
+            self._run(fd, start, stop, span)
+            if start and self.builder.replays:
+                self._run(fd, 0, stop, sys.maxsize)
+        except OSError:
+            vars(self).update(known)
+            raise
+        self.messages = self.builder.messages
+        self.builder.take_change()
+
+    def _run(self, fd: int, start: int, stop: int, span: int) -> None:
+        self.builder = self._new_builder()
+        self._start = self._end = start
+        self.complete = start == 0 and self.lead(span - stop)
+        self._feed(fd, stop)
+
+    def lead(self, room: int) -> bool:
+        """Give the builder what comes before the file, in other ones, if about `room` bytes; whether that is all."""
+        return True
+
+    def _cut(self, fd: int, end: int, page: int) -> int:
+        """Where the page that ends at `end` begins: at a line that starts a turn if one is in reach."""
+        if end <= page:
+            return 0
+        start = end - page
+        first: int | None = None
+        for line in lines(fd, start, end):
+            if line.offset == start or not line.complete:
+                continue  # most likely the second half of a line
+            if first is None:
+                first = line.offset
+            if not line.too_long and self.builder.starts_turn(line.data):
+                return line.offset
+        if first is not None:
+            return first
+        return line_start(fd, start)  # one line fills the page
+
+    def _feed(self, fd: int, stop: int) -> None:
+        """Give the lines from the known end to the builder, and remember how far it got."""
+        self._unterminated = False
+        self.size = stop
+        for line in lines(fd, self._end, stop):
+            if line.complete:
+                self.builder.give(line)
+                self._unterminated = line.offset + len(line.data) == stop
+            elif not line.too_long and is_whole(line.data):
+                self.builder.feed(line)
+                self._unterminated = True
+            else:
+                stop = line.offset
+        self._end = stop
+        self._check = read_at(fd, max(0, stop - _CHECK), min(_CHECK, stop))
+        self._note_damage()
+
+    def _note_damage(self) -> None:
+        self.problems = self.builder.damaged.problems(self.agent, self.path, self.session_id)
+
+    def stream(self) -> Iterator[tuple[float, Sequence[Message]]] | None:
+        """See `Transcript.stream`. Ends early where the file cannot be read any more."""
+        other = copy(self)  # with a builder of its own
+        other.builder = self._new_builder()
+
+        def read() -> Iterator[tuple[float, Sequence[Message]]]:
+            other.lead(sys.maxsize)
+            try:
+                with open_file(other.path) as fd:
+                    stop = os.fstat(fd).st_size
+                    for line in lines(fd, 0, stop):
+                        if line.complete or (not line.too_long and is_whole(line.data)):
+                            other.builder.give(line)
+                        if other.builder.take_full():
+                            yield line.offset / stop, other.builder.drain()
+            except OSError:
+                pass  # following the file says that it is gone
+            yield 1.0, other.builder.messages
+
+        return read()
+
+    def earlier(self) -> int:
+        """See `Transcript.earlier`."""
+        before = len(self.messages)
+        while not self.complete and len(self.messages) <= before:
+            try:
+                with open_file(self.path) as fd:
+                    if not self._continues(fd, os.fstat(fd)):
+                        return 0
+                    loaded = self.loaded
+                    more = max(loaded, self._page)
+                    self._read(fd, self._cut(fd, self._start, more), self._end, loaded + more)
+            except OSError:
+                return 0
+        return max(0, len(self.messages) - before)
+
+    def refresh(self) -> Change:
+        """See `Transcript.refresh`."""
+        try:
+            with open_file(self.path) as fd:
+                status = os.fstat(fd)
+                if self._continues(fd, status):
+                    if status.st_size != self.size:
+                        self._feed(fd, status.st_size)
+                    else:
+                        self._note_damage()
+                    if not (self._start and self.builder.replays):
+                        self.messages = self.builder.messages
+                        return Change(first=self.builder.take_change())
+                    self._read(fd, 0, status.st_size, sys.maxsize)
+                else:
+                    self._load(fd, status)
+        except FileNotFoundError:
+            return Change(gone=True)
+        except OSError as error:
+            self._note_damage()
+            self.problems.append(self.problem(f"cannot be read now: {reason_of(error)}"))
+            return Change()
+        return Change(first=0, rewritten=True)
+
+    def _continues(self, fd: int, status: os.stat_result) -> bool:
+        """Whether the file is what was read, with perhaps more behind it."""
+        if (status.st_dev, status.st_ino) != self._inode or status.st_size < self._end:
+            return False
+        if read_at(fd, self._end - len(self._check), len(self._check)) != self._check:
+            return False
+        # A last line that was taken without its newline must now get one.
+        return not (self._unterminated and status.st_size > self._end and read_at(fd, self._end, 1) != b"\n")

@@ -22,7 +22,7 @@ _MOST = 40
 def overview_of(session: Session, mask: Callable[[Any], Any] = lambda value: value) -> dict[str, Any]:
     """The facts of a session, from its messages; `mask` is applied to what is said of them, before it is cut."""
     said = [one for one in session.messages if one.kind == "message" and one.content and one.visibility != "rewound"]
-    prompts = [one.content for one in said if one.role == "user"]
+    prompts = [one.content for one in said if one.is_prompt]
     answers = [one.content for one in said if one.role == "assistant"]
     made = [call for message in session.messages for call in message.tool_calls]
     changed, read = _files(made)
@@ -52,7 +52,7 @@ def overview_of(session: Session, mask: Callable[[Any], Any] = lambda value: val
             "files_changed": len(changed),
             "files_read": len(read),
             "commands": len(commands),
-            "failed_calls": sum(_failed(call) for call in made),
+            "failed_calls": sum(calls.failed(call) for call in made),
         },
         "tools": dict(Counter(call.tool_name for call in made).most_common(12)),
         "tokens": session.tokens.total if session.tokens is not None else None,
@@ -74,10 +74,6 @@ def _files(made: list[ToolCall]) -> tuple[list[str], list[str]]:
 
 def _is_command(call: ToolCall) -> bool:
     return isinstance(call.input, dict) and any(call.input.get(key) for key in ("command", "cmd"))
-
-
-def _failed(call: ToolCall) -> bool:
-    return call.is_error or bool(calls.exit_code(call.output))
 
 
 def _command(call: ToolCall) -> str:

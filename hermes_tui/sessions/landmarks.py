@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Literal
 
-from hermes_tui.sessions.calls import edits, exit_code
+from hermes_tui.sessions.calls import edits, failed
 from session_adapters.model import Message, ToolCall
 
 __all__ = ["KINDS", "LandmarkKind", "calls_of", "is_landmark"]
@@ -27,7 +27,7 @@ _HELPERS = frozenset({"task", "agent", "spawn_agent", "delegate_task", "sessions
 
 _OF_CALLS: Mapping[LandmarkKind, Callable[[ToolCall], object]] = {
     "tool call": lambda call: True,
-    "error": lambda call: call.is_error or exit_code(call.output),
+    "error": failed,
     "edit": edits,
     "sub-agent": lambda call: call.subagent_id or call.tool_name.lower() in _HELPERS,
 }
@@ -43,7 +43,7 @@ def is_landmark(message: Message, kind: LandmarkKind) -> bool:
         case "compaction":
             return message.kind == "compaction"
         case _ if (result := message.tool_result) is not None and not result.linked:
-            return kind == "tool call" or (kind == "error" and bool(result.is_error or exit_code(result.output)))
+            return kind == "tool call" or (kind == "error" and failed(result))
         case _:
             return kind == "error" and message.kind == "error"
 

@@ -25,12 +25,13 @@ from session_adapters.base import (
     SessionUnreadable,
     Source,
 )
+from session_adapters.jsonl_adapter import JsonlTranscript
 from session_adapters.model import EPOCH, Cost, Message, Problem, Session, SessionSummary
 from session_adapters.reading.ends import read_ends
 from session_adapters.reading.files import Decoder, Line, file_stamp, open_file
 from session_adapters.text import one_line
 from session_adapters.times import from_iso
-from session_adapters.transcript import Builder, JsonlTranscript, Transcript
+from session_adapters.transcript import Builder, Transcript
 
 END = 8192
 """Bytes read at each end of a file."""

@@ -42,13 +42,13 @@ from session_adapters.claude.relate import relate
 from session_adapters.claude.summary import ClaudeSurvey
 from session_adapters.claude.texts import text_reader
 from session_adapters.fold import SessionFold
-from session_adapters.jsonl_adapter import JsonlAdapter, problem_in, report_damage
+from session_adapters.jsonl_adapter import JsonlAdapter, JsonlTranscript, problem_in, report_damage
 from session_adapters.model import Session, SessionSummary
 from session_adapters.reading.damage import reading_session
 from session_adapters.reading.files import open_file
 from session_adapters.reading.follower import LinesReader
 from session_adapters.reading.prefilter import Verbatim
-from session_adapters.transcript import JsonlTranscript, Transcript
+from session_adapters.transcript import Transcript
 
 __all__ = ["ClaudeAdapter"]
 

@@ -33,10 +33,10 @@ from session_adapters.copilot.summary import summary_fields
 from session_adapters.copilot.survey import CopilotSurvey, fork_time, survey_events
 from session_adapters.copilot.workspace import Workspace, read_workspace
 from session_adapters.fold import SessionFold
-from session_adapters.jsonl_adapter import JsonlAdapter, problem_in, report_damage
+from session_adapters.jsonl_adapter import JsonlAdapter, JsonlTranscript, problem_in, report_damage
 from session_adapters.model import Message, Problem, Session, SessionSummary
 from session_adapters.reading.damage import reading_session
-from session_adapters.transcript import JsonlTranscript, Transcript
+from session_adapters.transcript import Transcript
 
 __all__ = ["CopilotAdapter"]
 

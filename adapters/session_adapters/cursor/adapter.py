@@ -31,7 +31,7 @@ from session_adapters.cursor.relations import relate
 from session_adapters.cursor.summary import CursorFold
 from session_adapters.cursor.tracking import with_tracking
 from session_adapters.fold import messages_usage
-from session_adapters.jsonl_adapter import report_damage
+from session_adapters.jsonl_adapter import JsonlTranscript, report_damage
 from session_adapters.model import Message, Problem, Session, SessionSummary
 from session_adapters.reading.bounds import unread
 from session_adapters.reading.damage import Damage, reading_session, reason_of
@@ -40,7 +40,7 @@ from session_adapters.reading.searchable import Text
 from session_adapters.reading.sqlite import DatabaseMissing, DatabaseUnreadable
 from session_adapters.reading.units import Lost, SessionGone
 from session_adapters.text import scrub
-from session_adapters.transcript import JsonlTranscript, Transcript
+from session_adapters.transcript import Transcript
 from session_adapters.usage import Usage
 
 __all__ = ["CursorAdapter"]

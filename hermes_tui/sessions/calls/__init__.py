@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hermes_tui.sessions.calls.arguments import PROSE, arguments, label, target
 from hermes_tui.sessions.calls.edits import Edit, FileEdit, Hunk, edits, path_of
-from hermes_tui.sessions.calls.outcome import duration, exit_code, facts, output_text
+from hermes_tui.sessions.calls.outcome import duration, exit_code, facts, failed, output_text
 
 __all__ = [
     "PROSE",
@@ -16,6 +16,7 @@ __all__ = [
     "edits",
     "exit_code",
     "facts",
+    "failed",
     "label",
     "output_text",
     "path_of",

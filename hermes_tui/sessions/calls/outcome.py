@@ -11,9 +11,9 @@ import msgspec
 from hermes_tui.display import count_lines
 from hermes_tui.sessions.calls.edits import edits
 from hermes_tui.sessions.jsontext import json_text
-from session_adapters.model import ToolCall
+from session_adapters.model import ToolCall, ToolResult
 
-__all__ = ["duration", "exit_code", "facts", "output_text"]
+__all__ = ["duration", "exit_code", "facts", "failed", "output_text"]
 
 _EXIT = re.compile(
     r"\s*(?:exit code:?|exited with code|process exited with code|command exited with code)\s+(-?\d{1,5})\b", re.I
@@ -75,6 +75,11 @@ def exit_code(output: Any) -> int | None:
         metadata = output.get("metadata")
         return exit_code(metadata) if isinstance(metadata, Mapping) else None
     return None
+
+
+def failed(call: ToolCall | ToolResult) -> bool:
+    """Whether a call failed: the agent says so, or its command ended with a status other than 0."""
+    return call.is_error or bool(exit_code(call.output))
 
 
 def facts(call: ToolCall) -> list[str]:

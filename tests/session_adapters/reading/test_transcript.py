@@ -15,10 +15,11 @@ from msgspec.structs import replace
 
 from chances import examples
 from session_adapters.base import SessionMissing, SessionUnreadable
+from session_adapters.jsonl_adapter import JsonlTranscript
 from session_adapters.model import Message, ToolCall, ToolResult
 from session_adapters.reading import files
 from session_adapters.reading.files import METER, Decoder, Line
-from session_adapters.transcript import Builder, Change, JsonlTranscript
+from session_adapters.transcript import Builder, Change
 
 
 class Note(msgspec.Struct):

@@ -11,8 +11,8 @@ import pytest
 
 from plain_trees import records
 from session_adapters.base import Environment
+from session_adapters.jsonl_adapter import JsonlTranscript
 from session_adapters.pi import PiAdapter
-from session_adapters.transcript import JsonlTranscript
 from session_adapters.tree.transcript import TreeBuilder, TreeTranscript
 from support import STORES
 from tree_store import PI_BRANCHED, Samples, both, opened, sample_pi

@@ -11,7 +11,6 @@ from msgspec.structs import replace
 from hermes_tui.display import priced
 from hermes_tui.sessions import calls
 from session_adapters.model import Message, Session, ToolCall
-from session_adapters.tool_names import of_call
 
 __all__ = ["overview_of"]
 
@@ -25,7 +24,8 @@ def overview_of(session: Session, mask: Callable[[Any], Any] = lambda value: val
     prompts = [one.content for one in said if one.is_prompt]
     answers = [one.content for one in said if one.role == "assistant"]
     made = [call for message in session.messages for call in message.tool_calls]
-    changed, read = _files(made)
+    files = calls.files_touched(made, session.cwd)
+    changed, read = ([path for path, done in files.items() if done == how] for how in ("edited", "read"))
     commands = [call for call in made if _is_command(call)]
     return {
         "session_id": session.unified_id,
@@ -60,16 +60,6 @@ def overview_of(session: Session, mask: Callable[[Any], Any] = lambda value: val
         "first_message_id": _name(session.messages, 0),
         "last_message_id": _name(session.messages, len(session.messages) - 1),
     }
-
-
-def _files(made: list[ToolCall]) -> tuple[list[str], list[str]]:
-    """Those that calls changed and those that they only named, in order."""
-    changed: dict[str, None] = {}
-    named: dict[str, None] = {}
-    for call in made:
-        files = () if _is_command(call) else of_call(call).files
-        (changed if calls.edits(call) is not None else named).update(dict.fromkeys(files))
-    return list(changed), [name for name in named if name not in changed]
 
 
 def _is_command(call: ToolCall) -> bool:

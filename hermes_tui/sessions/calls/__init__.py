@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from hermes_tui.sessions.calls.arguments import PROSE, arguments, label, target
 from hermes_tui.sessions.calls.edits import Edit, FileEdit, Hunk, edits, path_of
+from hermes_tui.sessions.calls.files import FileTouch, files_touched, relative_path
 from hermes_tui.sessions.calls.outcome import duration, exit_code, facts, failed, output_text
 
 __all__ = [
     "PROSE",
     "Edit",
     "FileEdit",
+    "FileTouch",
     "Hunk",
     "arguments",
     "duration",
@@ -17,8 +19,10 @@ __all__ = [
     "exit_code",
     "facts",
     "failed",
+    "files_touched",
     "label",
     "output_text",
     "path_of",
+    "relative_path",
     "target",
 ]

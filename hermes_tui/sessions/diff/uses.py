@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Literal
 
-from hermes_tui.sessions.calls import edits, path_of, target
+from hermes_tui.sessions.calls import files_touched, relative_path, target
 from hermes_tui.sessions.diff.align import common
 from hermes_tui.sessions.diff.model import FileUse, ToolUse
-from session_adapters.model import Session, ToolCall
+from session_adapters.model import Session
 
 __all__ = ["compared_calls", "compared_files"]
 
@@ -28,37 +27,13 @@ def compared_calls(a: Session, b: Session) -> Iterator[ToolUse]:
 def _calls(session: Session) -> Iterator[tuple[str, str]]:
     for message in session.messages:
         for call in message.tool_calls:
-            yield call.tool_name, _relative(target(call), session.cwd)
+            yield call.tool_name, relative_path(target(call), session.cwd)
 
 
 def compared_files(a: Session, b: Session) -> Iterator[FileUse]:
     """Every file that a call of either named, by path."""
-    left, right = _files(a), _files(b)
+    left, right = (
+        files_touched((call for message in one.messages for call in message.tool_calls), one.cwd) for one in (a, b)
+    )
     for path in sorted({**left, **right}):
         yield FileUse(path=path, a=left.get(path), b=right.get(path))
-
-
-def _files(session: Session) -> dict[str, Literal["edited", "read"]]:
-    found: dict[str, Literal["edited", "read"]] = {}
-    for message in session.messages:
-        for call in message.tool_calls:
-            edited = edits(call) is not None
-            for path in _named(call):
-                path = _relative(path, session.cwd)
-                if edited or path not in found:
-                    found[path] = "edited" if edited else "read"
-    return found
-
-
-def _named(call: ToolCall) -> Iterator[str]:
-    """Paths in the arguments; in a patch those of its files."""
-    change = edits(call)
-    if change is not None and change.is_patch:
-        yield from dict.fromkeys(file.path for file in change.files if file.path)
-    elif 0 < len(path := path_of(call.input)) < 4096 and "\n" not in path:
-        yield path
-
-
-def _relative(path: str, directory: str | None) -> str:
-    inside = f"{directory.rstrip('/')}/" if directory else ""
-    return path.removeprefix(inside) if inside else path

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from hermes_tui.sessions.calls import FileEdit, Hunk, edits, output_text, path_of
+from hermes_tui.sessions.calls import FileEdit, Hunk, edits, output_text, path_of, relative_path
 from hermes_tui.sessions.edits.known_text import KnownText, after_hunk, text_read
 from hermes_tui.sessions.edits.sections import Section, compared_texts, loose_hunk
 from session_adapters.model import Message, ToolCall
@@ -142,7 +142,7 @@ class SessionEdits:
     """All edits of a session; give it the messages in order."""
 
     def __init__(self, cwd: str | None) -> None:
-        self._inside = f"{cwd.rstrip('/')}/" if cwd else ""
+        self._cwd = cwd
         self._files: dict[str, EditedFile] = {}
         self.failed = 0
         """Calls that failed: what they asked for was not done."""
@@ -173,7 +173,8 @@ class SessionEdits:
                 known = file.known
                 file.change(edit, output)
                 if edit.moved:
-                    self._files[self._relative(edit.moved)] = EditedFile(self._relative(edit.moved), known)
+                    moved = relative_path(edit.moved, self._cwd)
+                    self._files[moved] = EditedFile(moved, known)
 
     def _other(self, call: ToolCall) -> None:
         path = path_of(call.input)
@@ -187,8 +188,5 @@ class SessionEdits:
             self._file(path).read(known)
 
     def _file(self, path: str) -> EditedFile:
-        path = self._relative(path)
+        path = relative_path(path, self._cwd)
         return self._files.setdefault(path, EditedFile(path))
-
-    def _relative(self, path: str) -> str:
-        return path.removeprefix(self._inside).removeprefix("./") if self._inside else path

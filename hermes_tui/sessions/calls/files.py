@@ -1,0 +1,41 @@
+"""The files that tool calls changed or read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Literal
+
+from hermes_tui.sessions.calls.edits import edits, path_of
+from session_adapters.model import ToolCall
+
+__all__ = ["FileTouch", "files_touched", "relative_path"]
+
+FileTouch = Literal["edited", "read"]
+_LONGEST = 4096
+
+
+def files_touched(calls: Iterable[ToolCall], cwd: str | None) -> dict[str, FileTouch]:
+    """Each file that the calls named, in the order in which they first did, and whether one of them changed it."""
+    found: dict[str, FileTouch] = {}
+    for call in calls:
+        edited = edits(call) is not None
+        for path in _named(call):
+            path = relative_path(path, cwd)
+            if edited or path not in found:
+                found[path] = "edited" if edited else "read"
+    return found
+
+
+def _named(call: ToolCall) -> Iterator[str]:
+    """Paths in the arguments; in a patch those of its files."""
+    change = edits(call)
+    if change is not None and change.is_patch:
+        yield from dict.fromkeys(file.path for file in change.files if file.path)
+    elif 0 < len(path := path_of(call.input)) < _LONGEST and "\n" not in path:
+        yield path
+
+
+def relative_path(path: str, directory: str | None) -> str:
+    """`path` as seen from the session's directory, where it is inside."""
+    inside = f"{directory.rstrip('/')}/" if directory else ""
+    return path.removeprefix(inside).removeprefix("./") if inside else path

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-__all__ = ["cache_dir", "config_dir", "log_file", "private_dir", "state_dir", "styles_dir"]
+__all__ = ["cache_dir", "config_dir", "log_file", "private_dir", "private_file", "state_dir", "styles_dir"]
 
 _NAME = "hermes-tui"
 
@@ -55,3 +55,16 @@ def private_dir(path: Path) -> Path:
         except FileExistsError:
             continue
     return path
+
+
+def private_file(path: Path) -> None:
+    """Make an empty file and its missing folders, for the owner alone, where there is nothing. A database that is
+    there is not opened: closing it would drop the locks that SQLite holds on it. Raises `OSError`."""
+    if os.path.lexists(path):
+        return
+    private_dir(path.parent)
+    try:
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+    except FileExistsError:
+        if not path.exists():
+            raise  # a link that points nowhere; else somebody was quicker

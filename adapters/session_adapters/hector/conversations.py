@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from session_adapters.hector import ids
-from session_adapters.hector.layout import HectorFacts, HectorLayout, HectorMark
+from session_adapters.hector.layout import HectorFacts, HectorLayout, HectorMark, Owner
 from session_adapters.hector.messages import messages_of_row
 from session_adapters.hector.reader import HectorReader, moment
 from session_adapters.hector.records import MESSAGES, SESSIONS, HectorSessionRow, decoded
@@ -27,14 +27,20 @@ class Conversations(HectorLayout):
     """`sessions` and `session_messages`."""
 
     table = "session_messages"
-    owners = ("session_id",)
+    owners: tuple[str, ...] = ("session_id",)
     texts = ("message_json",)
 
     def __init__(self, reader: HectorReader, sessions: frozenset[str], messages: frozenset[str]) -> None:
         super().__init__(reader, messages)
         self._sessions = sessions
+        self._isolated = "agent_id" in messages
+        """Each row says whose it is, as in the tables that `hermes_tui.memory` makes."""
+        if self._isolated:
+            self.owners = "session_id", "agent_id"
         first = "agent_id" not in reader.keys("sessions")
         self._layout = "doc" if "sequence_num" not in messages else "v0" if first else "v1"
+        if self._isolated:
+            self._layout = "isolated"
 
     @property
     def key(self) -> str:
@@ -49,8 +55,8 @@ class Conversations(HectorLayout):
     def order(self) -> Sequence[str]:
         """See `HectorLayout.order`. Numbers may be there twice; the rows of one turn have one time."""
         if "sequence_num" in self.have:
-            return "session_id", "sequence_num", "id" if "id" in self.have else self.reader.insertion
-        return "session_id", self.reader.since("created_at"), self.reader.insertion
+            return *self.owners, "sequence_num", "id" if "id" in self.have else self.reader.insertion
+        return *self.owners, self.reader.since("created_at"), self.reader.insertion
 
     def messages(self, values: Sequence[Any], mark: HectorMark) -> list[Message]:
         """See `HectorLayout.messages`."""
@@ -61,18 +67,25 @@ class Conversations(HectorLayout):
 
     def sessions(self) -> Iterator[HectorFacts]:
         """See `HectorLayout.sessions`."""
-        by_id: dict[str, list[HectorSessionRow]] = {}
+        by_id: dict[Owner, list[HectorSessionRow]] = {}
         for row in self._noted(self._rows, "sessions", "sessions"):
             if not row.id or "\ufffd" in row.id:
                 self.lost.add("table sessions", "a session has no readable id")
             else:
-                by_id.setdefault(row.id, []).append(row)
+                by_id.setdefault(self._owner(row), []).append(row)
         for rows in by_id.values():
             yield from self._facts(rows)
-        for (key,) in self._noted(self.owners_of_rows, self.table, "sessions without a row of their own"):
-            text = as_text(key) or ""
-            if text not in by_id:
-                yield self._orphan(text)
+        for key in self._noted(self.owners_of_rows, self.table, "sessions without a row of their own"):
+            owner = tuple(as_text(part) or "" for part in key)
+            if owner not in by_id:
+                yield self._orphan(owner)
+
+    def _owner(self, row: HectorSessionRow) -> Owner:
+        return (row.id, row.agent_id or "") if self._isolated else (row.id,)
+
+    def _agent(self, agent: str | None) -> str | ids.Missing:
+        """Where rows say whose they are, an empty name says that it is not known."""
+        return ids.Missing.NO_AGENT if agent is None or (self._isolated and not agent) else agent
 
     def _rows(self, session_id: str | None = None) -> Iterator[HectorSessionRow]:
         if not self.can_tell(self._sessions, "id"):
@@ -88,18 +101,24 @@ class Conversations(HectorLayout):
             return None
         name = parts[1]
         rows = list(self._noted(lambda: self._rows(name), "sessions", "sessions"))
-        if not rows and parts[0] is ids.Missing.DELETED:
-            query = f"SELECT 1 FROM {self.table} WHERE session_id = ? LIMIT 1"  # noqa: S608
-            return self._orphan(name) if list(self.reader.run(query, name)) else None
-        return next((facts for facts in self._facts(rows) if facts.parts == parts), None)
+        if self._isolated:
+            rows = [row for row in rows if self._agent(row.agent_id) == parts[0]]
+        found = next((facts for facts in self._facts(rows) if facts.parts == parts), None)
+        if found is not None or (rows and not self._isolated):
+            return found
+        orphan = self._orphan((name, parts[0] if isinstance(parts[0], str) else "")[: len(self.owners)])
+        same = " AND ".join(f'"{column}" = ?' for column in self.owners)
+        query = f"SELECT 1 FROM {self.table} WHERE {same} LIMIT 1"  # noqa: S608 - names of ours
+        return orphan if orphan.parts == parts and list(self.reader.run(query, *orphan.owner)) else None
 
-    def _orphan(self, session_id: str) -> HectorFacts:
+    def _orphan(self, owner: Owner) -> HectorFacts:
+        """Rows whose session was deleted."""
         return HectorFacts(
-            parts=(ids.Missing.DELETED, session_id),
-            owner=(session_id,),
+            parts=(self._agent(owner[1]) if self._isolated else ids.Missing.DELETED, owner[0]),
+            owner=owner,
             layout=self._layout,
             source="(deleted)",
-            raw={"orphaned": True, "sessionId": session_id},
+            raw={"orphaned": True, "sessionId": owner[0]},
         )
 
     def _facts(self, rows: Sequence[HectorSessionRow]) -> Iterator[HectorFacts]:
@@ -110,7 +129,7 @@ class Conversations(HectorLayout):
         agents = [row.agent_id for _, row in made]
         for number, (created, row) in enumerate(made):
             raw: dict[str, Any] = {"sessionId": row.id}
-            if row.agent_id is not None:
+            if isinstance(self._agent(row.agent_id), str):
                 raw["agentId"] = row.agent_id
             others = [agent or "" for place, agent in enumerate(agents) if place != number]
             if others:
@@ -119,8 +138,8 @@ class Conversations(HectorLayout):
             if waiting:
                 raw["waitsForApproval"] = waiting
             yield HectorFacts(
-                parts=(ids.Missing.NO_AGENT if row.agent_id is None else row.agent_id, row.id),
-                owner=(row.id,),
+                parts=(self._agent(row.agent_id), row.id),
+                owner=self._owner(row),
                 layout=self._layout,
                 source=row.agent_id or "",
                 created=created,

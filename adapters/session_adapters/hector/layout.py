@@ -81,7 +81,7 @@ class HectorLayout(ABC):
 
     table: ClassVar[str]
     """Where the rows are."""
-    owners: ClassVar[tuple[str, ...]]
+    owners: tuple[str, ...]
     """Its columns that say which session a row belongs to."""
     texts: ClassVar[tuple[str, ...]]
     """Its columns that may be large."""

@@ -6,7 +6,7 @@ Format: FACTS.md; facts agentmux_hector.md 2.2 and 2.3.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from functools import lru_cache
 from typing import Any
@@ -19,7 +19,7 @@ from session_adapters.reading.files import Line
 from session_adapters.text import scrub
 from session_adapters.transcript import Builder
 
-__all__ = ["HectorConversation", "is_true", "messages_of_event", "messages_of_row", "role_of"]
+__all__ = ["HectorConversation", "MessageParts", "is_true", "messages_of_event", "messages_of_row", "role_of"]
 
 _ROLES: dict[str, Role] = {
     "user": "user", "1": "user", "human": "user",
@@ -62,7 +62,7 @@ class HectorConversation(Builder):
             self.add(message)
 
 
-class _Parts:
+class MessageParts:
     """The parts of one message, sorted by what they are."""
 
     def __init__(self, row_id: str) -> None:
@@ -76,13 +76,24 @@ class _Parts:
 
     @property
     def text(self) -> str:
+        """What is said, without thinking, calls and results."""
         return _joined(self._text)
 
     @property
     def thinking(self) -> str | None:
+        """What the agent thought; None for nothing."""
         return _joined(self._thinking) or None
 
+    @classmethod
+    def of_message(cls, value: Mapping[str, Any], row_id: str = "") -> MessageParts:
+        """The parts of a message of the protocol, whichever of the two names they stand under."""
+        parts = cls(row_id)
+        for key in ("content", "parts"):
+            parts.add_all(value.get(key))
+        return parts
+
     def add_all(self, parts: Any) -> None:
+        """Parts as they stand in JSON: a list, or one."""
         for part in parts if isinstance(parts, list) else [] if parts is None else [parts]:
             self._add(part)
 
@@ -127,12 +138,14 @@ class _Parts:
             self._unknown(data)
 
     def add_call(self, data: dict[str, Any], about: dict[str, Any]) -> None:
+        """A tool that is called."""
         identity = data.get("id") or about.get("tool_call_id") or f"{self._row_id}-{len(self.calls)}"
         name = data.get("name") or about.get("tool_name")
         arguments = data.get("arguments", data.get("args"))
         self.calls.append(ToolCall(tool_call_id=str(identity), tool_name=_as_text(name), input=arguments))
 
     def add_result(self, data: dict[str, Any], about: dict[str, Any]) -> None:
+        """What a tool gave."""
         identity = str(data.get("tool_call_id") or about.get("tool_call_id") or "")
         error, output = data.get("error"), data.get("content", "")
         if error:
@@ -191,9 +204,7 @@ def messages_of_row(row: HectorMessageRow, row_id: str, when: datetime | None) -
         raise ValueError("the message is empty" if not row.message_json else "the message is no JSON") from error
     if not isinstance(value, dict):
         raise ValueError("the message is no JSON object")
-    parts = _Parts(row_id)
-    for key in ("content", "parts"):
-        parts.add_all(value.get(key))
+    parts = MessageParts.of_message(value, row_id)
     native = str(row.role or value.get("role") or "ROLE_UNSPECIFIED")
     role = role_of(native)
     text = parts.text
@@ -202,7 +213,11 @@ def messages_of_row(row: HectorMessageRow, row_id: str, when: datetime | None) -
         unspecified = native.lower() in ("role_unspecified", "unspecified", "0")
         marked = any(mark in text for mark in _CHECKPOINTS) or text.startswith(_DOCUMENTED)
         kind = "compaction" if unspecified and marked else "notice"
-    return _messages(parts, text, role, kind, row_id, when)
+    found = _messages(parts, text, role, kind, row_id, when)
+    kept = value["metadata"].get("kept_from") if isinstance(value.get("metadata"), dict) else None
+    if kind == "compaction" and isinstance(kept, str):
+        found[0] = replace(found[0], kept_from=kept)
+    return found
 
 
 # An event of v2 ----------------------------------------------------------------------------------------------
@@ -210,7 +225,7 @@ def messages_of_row(row: HectorMessageRow, row_id: str, when: datetime | None) -
 
 def messages_of_event(row: EventRow, row_id: str, when: datetime | None) -> list[Message]:
     """What one event says: at least one message. Raises `ValueError` where a column's JSON is none."""
-    parts = _Parts(row_id)
+    parts = MessageParts(row_id)
     parts.add_all(_column(row.content_json, "content"))
     said = {call.tool_call_id for call in parts.calls}
     for call in _objects(_column(row.tool_calls_json, "tool calls")):
@@ -276,7 +291,7 @@ def _notices(row: EventRow) -> list[str]:
 
 
 def _messages(
-    parts: _Parts, text: str, role: Role, kind: MessageKind, row_id: str, when: datetime | None
+    parts: MessageParts, text: str, role: Role, kind: MessageKind, row_id: str, when: datetime | None
 ) -> list[Message]:
     """The message itself, then results, each a message of its own, then errors."""
     found: list[Message] = []

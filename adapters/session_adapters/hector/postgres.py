@@ -20,7 +20,7 @@ from session_adapters.hector.reader import HectorReader
 from session_adapters.reading.sqlite import DatabaseUnreadable
 from session_adapters.reading.sqlite_rows import VALUE_LIMIT
 
-__all__ = ["ServerReader", "look", "read_server"]
+__all__ = ["CONNECT_TIMEOUT", "ServerReader", "failure_reason", "look", "read_server"]
 
 T = TypeVar("T")
 
@@ -120,7 +120,7 @@ def read_server(dsn: Dsn, zone: tzinfo | None, work: Callable[[HectorReader], T]
                 if not connection.closed:
                     connection.rollback()
     except psycopg.Error as error:
-        raise DatabaseUnreadable(_reason(error)) from None
+        raise DatabaseUnreadable(failure_reason(error)) from None
 
 
 def _prepared(connection: psycopg.Connection[Any], zone: tzinfo | None) -> ServerReader:
@@ -166,7 +166,8 @@ _WORDS = (
 """What libpq says in words alone."""
 
 
-def _reason(error: psycopg.Error) -> str:
+def failure_reason(error: psycopg.Error) -> str:
+    """Why it failed, in a clause of ours."""
     for kind, reason in _REASONS:
         if isinstance(error, kind):
             return reason

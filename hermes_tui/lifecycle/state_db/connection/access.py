@@ -13,7 +13,7 @@ from pathlib import Path
 
 from hermes_tui.errors import StoreError
 from hermes_tui.lifecycle.state_db.connection.schema import StoreSchema
-from hermes_tui.platform.paths import private_dir
+from hermes_tui.platform.paths import private_file
 from session_adapters.reading.sqlite import DatabaseUnreadable, read_database
 
 __all__ = ["REPAIR", "advice_on", "create_file", "examine"]
@@ -31,14 +31,9 @@ def advice_on(path: Path) -> str:
 
 def create_file(path: Path) -> None:
     """Make the file and its folders, for the owner alone, where there are none. Raises `StoreError`."""
-    if os.path.lexists(path):
-        return
     try:
-        private_dir(path.parent)
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+        private_file(path)
     except OSError as error:
-        if error.errno == errno.EEXIST and path.exists():
-            return  # somebody else was quicker
         reason = error.strerror or error
         raise StoreError(f"The session store {path} cannot be made: {reason}; choose another place.") from error
 

@@ -2,13 +2,13 @@
 
 The library of specs 000 and 002 under their names, without a screen:
 
-    from hermes_tui.lifecycle import SessionDB, SessionSource, SessionStore, read_gateway_config
+    from hermes_tui.lifecycle import SessionSource, SessionStore, read_gateway_config
 
-    with SessionDB(home / "state.db") as db:
-        store = SessionStore(home / "sessions", read_gateway_config(home), db=db)
+    with SessionStore(home / "sessions", read_gateway_config(home)) as store:
         entry = store.get_or_create_session(SessionSource(platform="telegram", chat_id="1"))
 
-That is for a process that owns the lanes. Beside a gateway: `lanes` to look, `Operations` to change one.
+That is for a process that owns the lanes; `GatewayRunner` ties them to an agent and a platform. Beside a gateway:
+`lanes` to look, `Operations` to change one.
 """
 
 from __future__ import annotations
@@ -27,16 +27,27 @@ if TYPE_CHECKING:
     from hermes_tui.lifecycle.operations import Operations, Outcome, Plan, Request
     from hermes_tui.lifecycle.policy import SessionResetPolicy
     from hermes_tui.lifecycle.recovery import recover
+    from hermes_tui.lifecycle.runtime.agent_cache import AgentCache
+    from hermes_tui.lifecycle.runtime.events import AgentTurn, MessageEvent
+    from hermes_tui.lifecycle.runtime.expiry_watcher import ExpiryWatcher
+    from hermes_tui.lifecycle.runtime.message_queue import MessageQueue
+    from hermes_tui.lifecycle.runtime.runner import GatewayRunner
     from hermes_tui.lifecycle.source import HomeChannel, SessionContext, SessionSource
     from hermes_tui.lifecycle.state_db import SessionDB
     from hermes_tui.lifecycle.store import SessionStore
     from hermes_tui.lifecycle.whatsapp import WhatsAppAliases, canonical_whatsapp_identifier
 
 _PLACES = {
+    "AgentCache": "runtime.agent_cache",
+    "AgentTurn": "runtime.events",
+    "ExpiryWatcher": "runtime.expiry_watcher",
     "Gateway": "gateway.process",
     "GatewayConfig": "gateway.configuration",
+    "GatewayRunner": "runtime.runner",
     "HomeChannel": "source",
     "Lane": "lanes",
+    "MessageEvent": "runtime.events",
+    "MessageQueue": "runtime.message_queue",
     "Operations": "operations",
     "Outcome": "operations",
     "Plan": "operations",
@@ -61,10 +72,16 @@ _PLACES = {
 """Name → the module that has it; read when it is first asked for, so that a look at lanes reads no writer."""
 
 __all__ = [
+    "AgentCache",
+    "AgentTurn",
+    "ExpiryWatcher",
     "Gateway",
     "GatewayConfig",
+    "GatewayRunner",
     "HomeChannel",
     "Lane",
+    "MessageEvent",
+    "MessageQueue",
     "Operations",
     "Outcome",
     "Plan",

@@ -15,13 +15,18 @@ from collections.abc import Collection, Iterator
 
 from hermes_tui.lifecycle.source import SessionContext, SessionSource
 
-__all__ = ["build_session_context_prompt"]
+__all__ = ["build_session_context_prompt", "inline_text"]
 
 PII_SAFE = frozenset(
     {"whatsapp", "signal", "telegram", "bluebubbles", "email", "sms", "ntfy", "photon", "simplex"},
 )
 """Platforms on which nobody is mentioned by an identifier, the plugins that come with Hermes included; on others the
 agent needs the real ones."""
+_BUILT_IN = PII_SAFE | {
+    *("whatsapp_cloud", "slack", "mattermost", "matrix", "homeassistant", "dingtalk", "api_server", "webhook"),
+    *("msgraph_webhook", "feishu", "wecom", "wecom_callback", "weixin", "qqbot", "yuanbao", "relay"),
+}
+"""Hermes' own platforms but Discord: by the document all of them are redacted."""
 _LONGEST = 240
 """Characters of a name or topic."""
 _WARNING = (
@@ -36,16 +41,20 @@ def build_session_context_prompt(
     *,
     redact_pii: bool = False,
     pii_safe: Collection[str] = (),
+    documented: bool = False,
     hermes_home: str = "~/.hermes",
 ) -> str:
     """The section `## Current Session Context`. What people or platforms have named is quoted and cut, and holds no
     line break: it cannot pass for a part of the prompt.
 
     With `redact_pii`, identifiers of people and chats become hashes, where the platform is one of those that allow
-    it: some of Hermes' own, and further plugins named in `pii_safe`. Names stay. `hermes_home` as people write it.
+    it: some of Hermes' own, and further plugins named in `pii_safe`; `documented`: all of Hermes' own but Discord, as
+    spec 002 has it. Names stay. `hermes_home` as people write it.
     """
     source = context.source
-    redacted = redact_pii and (source.platform in PII_SAFE or source.platform in pii_safe)
+    redacted = redact_pii and (
+        source.platform in (_BUILT_IN if documented else PII_SAFE) or source.platform in pii_safe
+    )
     lines = ["## Current Session Context", "", _WARNING, ""]
     lines += _origin(context, redacted)
     names = [f"{one}: Connected ✓" for one in context.connected_platforms if one != "local"]
@@ -66,7 +75,7 @@ def _origin(context: SessionContext, redacted: bool) -> Iterator[str]:
         yield f"**Channel Topic:** {_quoted(source.chat_topic)}"
     if source.platform == "matrix":
         yield ""
-        yield f"**Matrix Room:** {_quoted(source.chat_name or source.chat_id)}"
+        yield f"**Matrix Room:** {_quoted(source.chat_name or _chat(source.chat_id, redacted))}"
         yield f"**Matrix Room ID:** {_chat(source.chat_id, redacted)}"
         if source.thread_id:
             yield f"**Matrix Thread:** {_chat(source.thread_id, redacted)}"
@@ -107,12 +116,20 @@ def _described(source: SessionSource) -> str:
     return f"{source.chat_type}: {place}" if source.chat_type in ("group", "channel") else place
 
 
+def inline_text(value: str) -> str:
+    """What people have named, on one line, within other text: a name cannot begin a section of its own."""
+    return _cut(" ".join("".join(char if char >= " " else " " for char in value).split()))
+
+
 def _quoted(value: str) -> str:
     text = value.replace("\r\n", "\n").replace("\r", "\n").strip()
-    text = "".join(char if char >= " " or char in "\n\t" else " " for char in text)
-    if len(text) > _LONGEST:
-        text = text[: _LONGEST - 3] + "..."
-    return json.dumps(text, ensure_ascii=False)
+    return json.dumps(
+        _cut("".join(char if char >= " " or char in "\n\t" else " " for char in text)), ensure_ascii=False
+    )
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _LONGEST else text[: _LONGEST - 3] + "..."
 
 
 def _hash(identifier: str) -> str:

@@ -9,7 +9,7 @@ there probably is the reason.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from pathlib import Path
 
@@ -26,6 +26,7 @@ __all__ = [
     "STUCK_AFTER",
     "GatewayStart",
     "auto_resumable",
+    "clear_restart_count",
     "count_busy",
     "mark_clean_shutdown",
     "recover",
@@ -55,32 +56,52 @@ class GatewayStart(msgspec.Struct, frozen=True, kw_only=True):
     """Why the counts could not be read; they are left where they are then."""
 
 
-def recover(home: Path, store: SessionStore) -> GatewayStart:
-    """The first thing that a starting gateway does with its lanes. Raises `StoreError`, `OSError`."""
+def recover(home: Path, store: SessionStore, *, count_interrupted: bool = False) -> GatewayStart:
+    """The first thing that a starting gateway does with its lanes. Counts stay until their lane is suspended, or has
+    a turn that ends: Hermes 0.19 drops them at every start, and so never counts to three. With `count_interrupted`
+    the lanes that a crash interrupted are counted here, by their resume marks, where the gateway did not do so when
+    it went down. Raises `StoreError`, `OSError`."""
     marker = home / CLEAN_SHUTDOWN
     clean = marker.exists()
     if clean:
         marker.unlink()
     marked = 0 if clean else store.suspend_recently_active(RECENT)
-    counts, problem = restart_counts(home)
     known = {entry.session_key: entry for entry in store.list_sessions()}
+    counts, problem = restart_counts(home)
+    if count_interrupted and not clean and not problem:
+        counts = count_busy(home, (key for key, entry in known.items() if entry.resume_pending))
     stuck = [key for key, number in counts.items() if number >= STUCK_AFTER and key in known]
     stuck = [key for key in stuck if not known[key].suspended]
     for key in stuck:
         store.suspend_session(key)
-    if not problem:
-        for name in COUNTS:
-            (home / name).unlink(missing_ok=True)
+    if stuck:
+        _keep_counts(home, {key: number for key, number in counts.items() if key not in stuck})
     return GatewayStart(clean=clean, marked=marked, suspended=tuple(stuck), problem=problem)
 
 
-def count_busy(home: Path, busy: Iterable[str]) -> None:
+def count_busy(home: Path, busy: Iterable[str]) -> dict[str, int]:
     """When a gateway goes down with these lanes busy: one more for each. A lane that is not busy has broken the
-    loop and starts from nothing. Raises `OSError`."""
+    loop and starts from nothing. Returns the counts. Raises `OSError`."""
+    before, _ = restart_counts(home)
+    counts = {key: before.get(key, 0) + 1 for key in busy}
+    _keep_counts(home, counts)
+    return counts
+
+
+def clear_restart_count(home: Path, session_key: str) -> None:
+    """A turn of the lane has ended well: it has broken the loop. Raises `OSError`."""
     counts, _ = restart_counts(home)
-    path = home / COUNTS[0]
-    with replacing(path) as file:
-        file.write(msgspec.json.encode({key: counts.get(key, 0) + 1 for key in busy}))
+    if counts.pop(session_key, None) is not None:
+        _keep_counts(home, counts)
+
+
+def _keep_counts(home: Path, counts: Mapping[str, int]) -> None:
+    """Under the program's name, and no longer under the document's; no file where there is none."""
+    if counts:
+        with replacing(home / COUNTS[0]) as file:
+            file.write(msgspec.json.encode(counts))
+    for name in COUNTS[bool(counts) :]:
+        (home / name).unlink(missing_ok=True)
 
 
 def mark_clean_shutdown(home: Path) -> None:

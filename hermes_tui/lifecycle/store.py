@@ -55,9 +55,11 @@ class SessionStore(Transcripts):
         profile: str = "default",
     ) -> None:
         """`has_active_processes_fn` says of a session key whether background processes run for it; one that raises
-        counts as yes, and is noted in our log. `db` None: no database, the lanes are in the file alone. `clock`
-        gives local times without a zone. Nothing is read before the first call."""
-        super().__init__(db)
+        counts as yes, and is noted in our log. `db` None: `state.db` beside the directory, which `close` closes; it
+        is made where there is none. `clock` gives local times without a zone. No lane is read before the first call.
+        Raises `StoreError`."""
+        super().__init__(db, sessions_dir.parent / "state.db")
+        db = self.db
         self.config = config
         self.index = StoredIndex(sessions_dir, db, config.write_sessions_json)
         self._rows = LaneSessions(db, None if config.multiplex_profiles else profile)
@@ -139,7 +141,8 @@ class SessionStore(Transcripts):
         reset, ended, tip = None, False, ""
         if entry is not None:
             policy = self.config.get_reset_policy(source.platform, source.chat_type)
-            reset = reset_reason(entry, policy, now, self._is_busy(key), self.config.freshness)
+            if not (self.config.documented and entry.resume_pending and not entry.suspended):
+                reset = reset_reason(entry, policy, now, self._is_busy(key), self.config.freshness)
             ended, tip = self._rows.is_ended(entry.session_id), self._rows.tip(entry.session_id)
         recovered = partial(self._rows.recoverable, key, source)
         return route(entry, ended=ended, tip=tip, reset=reset, recovered=recovered)
@@ -190,8 +193,7 @@ class SessionStore(Transcripts):
     def mark_resume_pending(self, session_key: str, reason: str = "restart_timeout") -> bool:
         """A restart interrupted a turn: the conversation is kept. False for a suspended lane, or none."""
         with self._lock:
-            entry = self._lanes.get(session_key)
-            if entry is None or entry.suspended:
+            if (entry := self._lanes.get(session_key)) is None or entry.suspended:
                 return False
             return self._mark(
                 session_key, resume_pending=True, resume_reason=reason, last_resume_marked_at=self._clock()
@@ -200,18 +202,27 @@ class SessionStore(Transcripts):
     def clear_resume_pending(self, session_key: str) -> bool:
         """The resumed turn succeeded. Whether there was a mark."""
         with self._lock:
-            entry = self._lanes.get(session_key)
-            if entry is None or not entry.resume_pending:
+            if (entry := self._lanes.get(session_key)) is None or not entry.resume_pending:
                 return False
             return self._mark(session_key, resume_pending=False, resume_reason=None, last_resume_marked_at=None)
 
-    def set_expiry_finalized(self, session_key: str) -> bool:
-        """The watcher has closed the expired conversation down: its row is ended, so that nothing brings it back."""
+    def set_expiry_finalized(
+        self, session_key: str, *, session_id: str | None = None, clear_model_override: bool = True
+    ) -> bool:
+        """The watcher has closed the expired conversation down: its row is ended, and nothing brings it back. With
+        `session_id` only if the lane is in it still. Whether it was done."""
         with self._lock:
-            if not self._mark(session_key, expiry_finalized=True, model_override=None):
+            entry = self._lanes.get(session_key)
+            if entry is None or session_id not in (None, entry.session_id):
                 return False
-            self._rows.finalize(self._lanes[session_key].session_id)
+            cleared = {"model_override": None} if clear_model_override else {}
+            self._put(session_key, entry.changed(expiry_finalized=True, **cleared))
+            self._rows.finalize(entry.session_id)
             return True
+
+    def consume_reset(self, session_key: str) -> None:
+        """The first message after a reset has been told of it: its flags are taken away."""
+        self._mark(session_key, was_auto_reset=False, auto_reset_reason=None, is_fresh_reset=False)
 
     # All lanes -----------------------------------------------------------------------------------------------
 
@@ -264,17 +275,19 @@ class SessionStore(Transcripts):
         with self._lock:
             return next((entry for entry in self._lanes.values() if entry.session_id == session_id), None)
 
+    def peek(self, session_key: str) -> SessionEntry | None:
+        """The lane, as it is; nothing is decided."""
+        with self._lock:
+            return self._lanes.get(session_key)
+
     def peek_session_id(self, session_key: str) -> str | None:
         """The session that the lane is in."""
-        with self._lock:
-            entry = self._lanes.get(session_key)
-            return entry.session_id if entry is not None else None
+        return entry.session_id if (entry := self.peek(session_key)) is not None else None
 
     def has_any_sessions(self) -> bool:
         """Whether there was any session before the present one."""
         with self._lock:
-            count = self._rows.count()
-            return (len(self._lanes) if count is None else count) > 1
+            return self._rows.count() > 1
 
     def is_session_expired(self, entry: SessionEntry) -> bool:
         """What the watcher decides, from the entry alone."""
@@ -292,20 +305,10 @@ class SessionStore(Transcripts):
     def _lanes(self) -> dict[str, SessionEntry]:
         """The lanes; on the first call they are loaded, and those whose session is over repaired or dropped."""
         if self._loaded is None:
-            self._loaded = self.index.load()
-            now, changed = self._clock(), False
-            for key, entry in list(self._loaded.items()):
-                if not self._rows.is_ended(entry.session_id):
-                    continue
-                changed = True
-                origin = entry.origin
-                found = self._rows.recoverable(key, origin) if origin is not None else ""
-                taken = self._rows.taken_up(found, key, origin, now) if found and origin is not None else None
-                if taken is not None and found != entry.session_id:
-                    self._loaded[key] = taken
-                else:
-                    del self._loaded[key]
-            if changed:
+            loaded, now = self.index.load(), self._clock()
+            found = ((key, self._rows.at_start(key, entry, now)) for key, entry in loaded.items())
+            self._loaded = {key: entry for key, entry in found if entry is not None}
+            if any(self._loaded.get(key) is not entry for key, entry in loaded.items()):
                 self.save()
         return self._loaded
 

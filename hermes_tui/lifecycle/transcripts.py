@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Mapping
-from typing import Any
+from pathlib import Path
+from typing import Any, Self
 
 from hermes_tui.errors import SessionNotFound, StoreError
 from hermes_tui.lifecycle.state_db import SessionDB
@@ -37,15 +38,29 @@ _OF_ASSISTANT = (
 class Transcripts:
     """Messages of sessions, in the database."""
 
-    def __init__(self, db: SessionDB | None) -> None:
-        self._db = db
+    def __init__(self, db: SessionDB | None, place: Path) -> None:
+        """`db` None: the one at `place`, which `close` closes."""
+        self.db = SessionDB(place) if db is None else db
+        self._is_own = db is None
+        self.db.prepare_for_lanes()
         self._waiting: dict[str, list[Mapping[str, Any]]] = {}
         self._waiting_lock = threading.Lock()
+
+    def close(self) -> None:
+        """Close the database, if it was opened here."""
+        if self._is_own:
+            self.db.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     def append_to_transcript(self, session_id: str, message: Mapping[str, Any], skip_db: bool = False) -> None:
         """Append a message. What the database does not take now waits in memory and goes before the next one.
         `skip_db` for a message that the agent has written itself."""
-        if self._db is None or skip_db:
+        if skip_db:
             return
         with self._waiting_lock:
             waiting = self._waiting.setdefault(session_id, [])
@@ -53,48 +68,57 @@ class Transcripts:
             del waiting[:-MOST_WAITING]
             while waiting:
                 try:
-                    self._append(self._db, session_id, waiting[0])
+                    self._append(session_id, waiting[0])
                 except (StoreError, SessionNotFound):
                     return
                 waiting.pop(0)
             del self._waiting[session_id]
 
-    def _append(self, db: SessionDB, session_id: str, message: Mapping[str, Any]) -> None:
+    def _append(self, session_id: str, message: Mapping[str, Any]) -> None:
         role = str(message.get("role", "unknown"))
         names = (*_KEPT, *_OF_ASSISTANT) if role == "assistant" else _KEPT
         values = {name: message[name] for name in names if message.get(name) is not None}
         if "platform_message_id" not in values and message.get("message_id"):
             values["platform_message_id"] = message["message_id"]
-        db.append_message(session_id, role, message.get("content"), **values)
+        self.db.append_message(session_id, role, message.get("content"), **values)
+
+    def append_asked(self, session_id: str, messages: Iterable[Mapping[str, Any]]) -> None:
+        """Append messages of a person before their turn, all or none. One that a platform delivers again, under the
+        same `message_id`, stands there already and stays. Raises `StoreError`."""
+        with self.db.transaction():
+            for message in messages:
+                if not self.db.has_platform_message_id(session_id, message.get("message_id")):
+                    self._append(session_id, message)
+
+    def answer_to(self, session_id: str, message_id: str) -> str | None:
+        """What was answered to a platform's message, in this session or an earlier one of its lane; None: nothing
+        yet. Raises `StoreError`."""
+        return self.db.answer_to(session_id, message_id)
 
     def rewrite_transcript(self, session_id: str, messages: Iterable[Mapping[str, Any]]) -> bool:
         """Put these messages in the place of all there are (/retry, /undo, /compress); False if that failed and
         nothing was changed."""
-        if self._db is None:
-            return True
         self._forget_waiting(session_id)
         try:
-            self._db.replace_messages(session_id, messages)
+            self.db.replace_messages(session_id, messages)
         except (StoreError, SessionNotFound):
             return False
         return True
 
     def load_transcript(self, session_id: str) -> list[dict[str, Any]]:
         """Every message in the form of the OpenAI API. Raises `StoreError`."""
-        return [] if self._db is None else self._db.get_messages_as_conversation(session_id)
+        return self.db.get_messages_as_conversation(session_id)
 
     def rewind_session(self, session_id: str, n: int = 1) -> dict[str, Any] | None:
         """Take `n` turns of the user back, at most all there are; the rows are hidden, not removed. How many rows
         (`rewound_count`), how many turns (`turns_undone`), and what the user had written (`target_text`); None when
         there is nothing to take back. Raises `StoreError`."""
-        if self._db is None:
-            return None
         self._forget_waiting(session_id)
-        recent = self._db.list_recent_user_messages(session_id, limit=max(n, 10))
+        recent = self.db.list_recent_user_messages(session_id, limit=max(n, 10))
         if not recent:
             return None
         at = min(max(n, 1), len(recent)) - 1
-        done = self._db.rewind_to_message(session_id, recent[at]["id"])
+        done = self.db.rewind_to_message(session_id, recent[at]["id"])
         return {
             "rewound_count": done["rewound_count"],
             "turns_undone": at + 1,

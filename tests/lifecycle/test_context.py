@@ -101,6 +101,16 @@ def test_identifiers_are_hidden_on_the_platforms_on_which_hermes_hides_them(herm
     assert _told(ours) == _told(theirs)
 
 
+@pytest.mark.parametrize("platform", [name for name in PLATFORMS if name != "local"])
+def test_identifiers_are_hidden_where_the_document_says_so(platform: str) -> None:
+    """Everywhere but on Discord and on plugins that are not marked as safe (spec 002 section 9)."""
+    source = SessionSource(platform=platform, chat_id="x:55555", user_id="77777", chat_type="group")
+    context = build_session_context(source, GatewayConfig(documented=True))
+    prompt = build_session_context_prompt(context, redact_pii=True, documented=True)
+    hidden = platform not in ("discord", "google_chat")
+    assert ("55555" not in prompt and "77777" not in prompt) is hidden
+
+
 def _told(prompt: str) -> list[str]:
     """The lines that say something, without advice."""
     advice = ("**Platform notes:**", "**Matrix room boundary:**", "Voice-channel state")

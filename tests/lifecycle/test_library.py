@@ -84,10 +84,13 @@ def test_what_the_document_shows_runs(store: Callable[..., Path], tmp_path: Path
     assert tree_hash(home) == before
     assert done.stdout.count("agent:main:") >= 17
     assert "makes the session" in done.stdout
-    database = sqlite3.connect(tmp_path / "state.db")
-    assert database.execute("SELECT content FROM messages").fetchall() == [("hello",)]
+    assert done.stdout.endswith("DM with user You said: hello\n")
+    database = sqlite3.connect(tmp_path / "home" / "state.db")
+    said = database.execute("SELECT role, content, active FROM messages ORDER BY id").fetchall()
     database.close()
-    assert list(json.loads((tmp_path / "sessions" / "sessions.json").read_text()))[-1] == "agent:main:telegram:dm:1"
+    assert said == [("user", "hello", 0), ("user", "hello", 1), ("assistant", "You said: hello", 1)]
+    index = json.loads((tmp_path / "home" / "sessions" / "sessions.json").read_text())
+    assert list(index) == ["agent:main:telegram:dm:1"]
 
 
 def test_an_unknown_name_is_an_error() -> None:

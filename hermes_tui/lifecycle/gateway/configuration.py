@@ -36,6 +36,7 @@ _FILES = ("gateway.json", "config.yaml", ".env")
 _YES, _NO = ("true", "1", "yes", "on"), ("false", "0", "no", "off")
 _FLAGS = ("group_sessions_per_user", "thread_sessions_per_user", "multiplex_profiles", "write_sessions_json")
 _VARIABLES = ("SESSION_IDLE_MINUTES", "SESSION_RESET_HOUR", "GATEWAY_MULTIPLEX_PROFILES")
+TURN_TIMEOUT = 1800.0
 _LIMIT = 4 << 20
 """Bytes of a configuration file."""
 _DOCUMENTED = 6
@@ -66,6 +67,10 @@ class GatewayConfig(Struct, frozen=True, kw_only=True):
     """Platform → where its scheduled results go; given like the platforms."""
     freshness: float = FRESHNESS
     """Seconds for which a resume mark keeps a conversation; 0 or less: for ever."""
+    gateway_timeout: float = TURN_TIMEOUT
+    """Seconds that a turn may take; 0 or less: no limit."""
+    documented: bool = False
+    """Do as spec 002 says where Hermes 0.19 does otherwise; `docs/lanes.md` lists where."""
     problems: tuple[str, ...] = ()
     """What is wrong with the files, one sentence each; the usual value is assumed in its place."""
 
@@ -149,7 +154,9 @@ class _Reading:
             reset_by_type=self._overrides("reset_by_type"),
             session_store_max_age_days=self._days(),
             sessions_dir=self._folder(),
-            freshness=self._freshness(),
+            freshness=self._seconds("gateway_auto_continue_freshness", FRESHNESS),
+            gateway_timeout=self._seconds("gateway_timeout", TURN_TIMEOUT),
+            documented=self._documented,
             problems=tuple(self._problems),
         )
         return replace(found, **{name: value for name, value in flags.items() if value is not None})
@@ -226,14 +233,14 @@ class _Reading:
             self._wrong(f"{name} is {value!r}, not a number of days")
             return usual
 
-    def _freshness(self) -> float:
+    def _seconds(self, name: str, usual: float) -> float:
         agent = self._yaml.get("agent")
-        value = agent.get("gateway_auto_continue_freshness") if isinstance(agent, dict) else None
+        value = agent.get(name) if isinstance(agent, dict) else None
         try:
-            return FRESHNESS if value is None else float(str(value))
+            return usual if value is None else float(str(value))
         except ValueError:
-            self._wrong(f"agent.gateway_auto_continue_freshness is {value!r}, not a number of seconds")
-            return FRESHNESS
+            self._wrong(f"agent.{name} is {value!r}, not a number of seconds")
+            return usual
 
     def _default_policy(self, variables: Mapping[str, str]) -> SessionResetPolicy:
         nested = self._nested("session_reset")

@@ -23,7 +23,7 @@ from hermes_tui.lifecycle.lane_index.fields import decode_object
 from hermes_tui.platform.atomic_write import owner_kept, replacing
 from session_adapters.reading.files import read_small
 
-__all__ = ["README", "IndexFile", "encode_index", "read_index", "write_index"]
+__all__ = ["README", "IndexFile", "encode_member", "read_index", "replace_index", "write_index"]
 
 LIMIT = 16 << 20
 """Bytes; an index longer than that is not read."""
@@ -85,15 +85,20 @@ def _as_hermes_reads(raw: bytes, fault: str) -> IndexFile:
     return IndexFile(exists=True, members=members if isinstance(members, dict) else {}, fault=fault)
 
 
-def encode_index(members: Mapping[str, Any]) -> bytes:
-    """The bytes of the file, laid out as Hermes does."""
-    return json.dumps(members, indent=2).encode()
+def encode_member(value: Any) -> str:
+    """A value as it stands in the file, laid out as Hermes does."""
+    return json.dumps(value, indent=2).replace("\n", "\n  ")
 
 
 def write_index(path: Path, members: Mapping[str, Any]) -> None:
-    """Replace the file at once, keeping its mode (0600 where there was none), its owner (its directory's) and a link
-    that leads to it. Whoever reads it meanwhile sees all of the old or all of the new one. Raises `OSError`, also
-    where it would not be its owner's any more; the old one is untouched then."""
+    """`replace_index` with these values."""
+    replace_index(path, {key: encode_member(value) for key, value in members.items()})
+
+
+def replace_index(path: Path, members: Mapping[str, str]) -> None:
+    """Replace the file by these encoded members at once, keeping its mode (0600 where there was none), its owner (its
+    directory's) and a link that leads to it. Whoever reads it meanwhile sees all of the old or all of the new one.
+    Raises `OSError`, also where it would not be its owner's any more; the old one is untouched then."""
     target = path.resolve()
     try:
         status = target.stat()
@@ -103,4 +108,5 @@ def write_index(path: Path, members: Mapping[str, Any]) -> None:
     except FileNotFoundError:
         status, mode = target.parent.stat(), 0o600
     with replacing(target, mode=mode, owner=owner_kept(status), lasting=True) as file:
-        file.write(encode_index(members))
+        lines = ",\n".join(f"  {json.dumps(key)}: {text}" for key, text in members.items())
+        file.write(f"{{\n{lines}\n}}".encode() if lines else b"{}")

@@ -1,7 +1,4 @@
-"""What a `SessionStore` writes to the rows of its lanes' sessions.
-
-Without a database: nothing.
-"""
+"""What a `SessionStore` writes to the rows of its lanes' sessions."""
 
 from __future__ import annotations
 
@@ -19,28 +16,26 @@ __all__ = ["LaneSessions"]
 class LaneSessions:
     """The sessions behind lanes."""
 
-    def __init__(self, db: SessionDB | None, profile: str | None) -> None:
+    def __init__(self, db: SessionDB, profile: str | None) -> None:
         """Only rows of `profile` are taken up; None: one gateway serves several profiles, whose keys differ."""
         self._db = db
         self._profile = profile
 
-    def count(self) -> int | None:
-        """How many sessions there are; None without a database."""
-        return None if self._db is None else self._db.session_count()
+    def count(self) -> int:
+        """How many sessions there are."""
+        return self._db.session_count()
 
     def tip(self, session_id: str) -> str:
         """Where a compressed session goes on."""
-        return session_id if self._db is None else self._db.get_compression_tip(session_id)
+        return self._db.get_compression_tip(session_id)
 
     def is_ended(self, session_id: str) -> bool:
         """It has an end; a session without a row has none."""
-        row = self._db.get_session(session_id) if self._db is not None else None
+        row = self._db.get_session(session_id)
         return row is not None and row.get("end_reason") is not None
 
     def recoverable(self, key: str, source: SessionSource) -> str:
         """The newest session of the lane that was not ended on purpose; empty if there is none."""
-        if self._db is None:
-            return ""
         row = self._db.find_latest_gateway_session_for_peer(
             source=source.platform,
             session_key=key,
@@ -52,9 +47,17 @@ class LaneSessions:
         ours = row is not None and belongs_to(row.get("session_key"), key, self._profile)
         return str(row["id"]) if row is not None and ours else ""
 
+    def at_start(self, key: str, entry: SessionEntry, now: datetime) -> SessionEntry | None:
+        """What a starting gateway makes of a lane: the same; where its session is over, one in the session that it
+        takes up; None: it is dropped."""
+        if not self.is_ended(entry.session_id):
+            return entry
+        found = self.recoverable(key, entry.origin) if entry.origin is not None else ""
+        taken = self.taken_up(found, key, entry.origin, now) if found and entry.origin is not None else None
+        return taken if found != entry.session_id else None
+
     def taken_up(self, session_id: str, key: str, source: SessionSource, now: datetime) -> SessionEntry:
         """That session opened again, as the lane's."""
-        assert self._db is not None  # noqa: S101 - it was found there
         self._db.reopen_session(session_id)
         row = self._db.get_session(session_id) or {}
         started = row.get("started_at")
@@ -71,8 +74,6 @@ class LaneSessions:
 
     def make(self, entry: SessionEntry, key: str, profile: str | None) -> None:
         """The row of a new session."""
-        if self._db is None:
-            return
         origin = entry.origin
         self._db.create_session(
             entry.session_id,
@@ -89,7 +90,7 @@ class LaneSessions:
     def record(self, entry: SessionEntry, key: str) -> None:
         """Write down in the row whom the session talks to."""
         origin = entry.origin
-        if self._db is None or origin is None:
+        if origin is None:
             return
         self._db.record_gateway_session_peer(
             entry.session_id,
@@ -105,18 +106,14 @@ class LaneSessions:
 
     def end(self, session_id: str, reason: str) -> None:
         """End it on purpose, also where it was ended by accident before."""
-        if self._db is not None:
-            self._db.promote_to_session_reset(session_id, reason)
+        self._db.promote_to_session_reset(session_id, reason)
 
     def reopen(self, session_id: str) -> None:
         """Take its end away."""
-        if self._db is not None:
-            self._db.reopen_session(session_id)
+        self._db.reopen_session(session_id)
 
     def finalize(self, session_id: str) -> None:
         """It expired and was closed down."""
-        if self._db is None:
-            return
         if self._db.schema.has("sessions", "expiry_finalized"):
             with self._db.transaction():
                 self._db.execute("UPDATE sessions SET expiry_finalized = 1 WHERE id = ?", (session_id,))

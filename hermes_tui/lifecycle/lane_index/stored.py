@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from hermes_tui.errors import EntryError, StoreError
 from hermes_tui.lifecycle.lane_index.entry import SessionEntry
-from hermes_tui.lifecycle.lane_index.index_file import README, read_index, write_index
+from hermes_tui.lifecycle.lane_index.index_file import README, encode_member, read_index, replace_index
 from hermes_tui.lifecycle.state_db import SessionDB
 
 __all__ = ["StoredIndex"]
@@ -24,7 +25,7 @@ __all__ = ["StoredIndex"]
 class StoredIndex:
     """Where one sessions directory has its lanes."""
 
-    def __init__(self, sessions_dir: Path, db: SessionDB | None, write_file: bool = True) -> None:
+    def __init__(self, sessions_dir: Path, db: SessionDB, write_file: bool = True) -> None:
         """`write_file` is the setting `gateway.write_sessions_json`; without a routing table the file is written
         whatever it says."""
         self._dir = sessions_dir
@@ -32,6 +33,9 @@ class StoredIndex:
         self._write_file = write_file
         self._not_understood: dict[str, Any] = {}
         self._notes: dict[str, Any] = {}
+        self._encoded: dict[str, _Encoded] = {}
+        self._in_rows: dict[str, str] | None = None
+        """What the table held after the last save; None: nobody knows."""
         self.problems: list[str] = []
         """Entries that were passed over when loading, with the reason."""
 
@@ -42,7 +46,7 @@ class StoredIndex:
 
     @property
     def _in_table(self) -> SessionDB | None:
-        return self._db if self._db is not None and self._db.has_routing else None
+        return self._db if self._db.has_routing else None
 
     @property
     def _scope(self) -> str:
@@ -77,22 +81,59 @@ class StoredIndex:
 
     def save(self, entries: Mapping[str, SessionEntry]) -> None:
         """Write all of them, at once in each place. Raises `StoreError`."""
-        written = {key: entry.to_dict() for key, entry in entries.items()}
-        kept = {key: value for key, value in self._not_understood.items() if key not in written}
+        before = self._encoded
+        # An entry is never changed, only replaced: most of the texts are those of the last time.
+        self._encoded = {
+            key: known if (known := before.get(key)) is not None and known.entry is entry else _Encoded(entry)
+            for key, entry in entries.items()
+        }
+        kept = {key: value for key, value in self._not_understood.items() if key not in entries}
         table = self._in_table
         if table is not None:
-            texts = {key: json.dumps(value) for key, value in written.items()}
-            texts |= {key: value if isinstance(value, str) else json.dumps(value) for key, value in kept.items()}
-            table.replace_gateway_routing_entries(texts, scope=self._scope)
+            rows = {key: one.row for key, one in self._encoded.items()}
+            rows |= {key: value if isinstance(value, str) else json.dumps(value) for key, value in kept.items()}
+            self._save_rows(table, rows)
         if table is None or self._write_file:
             # The note says that the table is what counts: there is none in the document's store.
             noted = table is None or "_README" in self._notes
             notes = self._notes if noted else {"_README": README, **self._notes}
-            others = {key: _decoded(value) for key, value in kept.items()}
+            members = {key: encode_member(value) for key, value in notes.items()}
+            members |= {key: one.member for key, one in self._encoded.items()}
+            members |= {key: encode_member(_decoded(value)) for key, value in kept.items()}
             try:
-                write_index(self.path, {**notes, **written, **others})
+                replace_index(self.path, members)
             except OSError as error:
                 raise StoreError(f"The index {self.path} cannot be written: {error.strerror or error}.") from error
+
+    def _save_rows(self, table: SessionDB, rows: dict[str, str]) -> None:
+        """All at first; afterwards those that are others than the last time: a turn changes one lane of hundreds."""
+        before, self._in_rows = self._in_rows, None
+        if before is None:
+            table.replace_gateway_routing_entries(rows, scope=self._scope)
+        else:
+            with table.transaction():
+                for key, text in rows.items():
+                    if before.get(key) != text:
+                        table.save_gateway_routing_entry(key, text, scope=self._scope)
+                table.delete_gateway_routing_entries(before.keys() - rows.keys(), scope=self._scope)
+        self._in_rows = rows
+
+
+class _Encoded:
+    """An entry as it is written."""
+
+    def __init__(self, entry: SessionEntry) -> None:
+        self.entry = entry
+
+    @cached_property
+    def row(self) -> str:
+        """In the table."""
+        return json.dumps(self.entry.to_dict())
+
+    @cached_property
+    def member(self) -> str:
+        """In the file."""
+        return encode_member(self.entry.to_dict())
 
 
 def _decoded(value: Any) -> Any:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from hermes_tui.errors import StoreError
 from hermes_tui.lifecycle.state_db import conversation, export, lanes, lineage, messages, search, sessions, titles
+from hermes_tui.lifecycle.state_db.connection.migrations import lanes_need
 from hermes_tui.lifecycle.state_db.connection.store import Store
 
 __all__ = ["SessionDB", "default_path"]
@@ -57,6 +58,8 @@ class SessionDB(Store):
     message_count = messages.message_count
     list_recent_user_messages = messages.list_recent_user_messages
     rewind_to_message = messages.rewind_to_message
+    answer_to = messages.answer_to
+    has_platform_message_id = messages.has_platform_message_id
 
     get_ancestors = lineage.get_ancestors
     get_lineage = lineage.get_lineage
@@ -88,6 +91,14 @@ class SessionDB(Store):
     prune_sessions = export.prune_sessions
 
     get_messages_as_conversation = conversation.get_messages_as_conversation
+
+    def prepare_for_lanes(self) -> None:
+        """Add the columns to a store of the document's that spec 002 needs: rows that were taken back, ids of
+        platforms. A newer store has them, and is left as it is. Raises `StoreError`."""
+        if lanes_need(self.schema):
+            with self.transaction():
+                for statement in lanes_need(self.schema):  # another process may have been quicker
+                    self.execute(statement)
 
     @property
     def has_routing(self) -> bool:

@@ -19,8 +19,10 @@ from hermes_tui.lifecycle.state_db.connection.store import Store
 from hermes_tui.lifecycle.state_db.content import decode_content, decode_row, encode_content, encode_list, preview
 
 __all__ = [
+    "answer_to",
     "append_message",
     "get_messages",
+    "has_platform_message_id",
     "list_recent_user_messages",
     "live",
     "message_count",
@@ -119,6 +121,31 @@ def get_messages(
         (session_id, -1 if limit is None else limit, offset),
     )
     return [decode_row(row) for row in rows]
+
+
+def has_platform_message_id(store: Store, session_id: str, platform_message_id: str | None) -> bool:
+    """Whether a message that the platform gave this id is in the session."""
+    if not platform_message_id or not store.schema.has("messages", "platform_message_id"):
+        return False
+    query = "SELECT 1 FROM messages WHERE session_id = ? AND platform_message_id = ? LIMIT 1"
+    return store.row(query, (session_id, platform_message_id)) is not None
+
+
+def answer_to(store: Store, session_id: str, platform_message_id: str) -> str | None:
+    """What was answered to a message of a platform that was delivered in this session, or in another of its lane;
+    None: nothing yet, or there is no such message."""
+    if not store.schema.has("messages", "platform_message_id"):
+        return None
+    lane = ""
+    if store.schema.has("sessions", "session_key"):
+        lane = " UNION SELECT o.id FROM sessions s JOIN sessions o ON o.session_key = s.session_key WHERE s.id = ?1"
+    row = store.row(
+        "SELECT a.content FROM messages m JOIN messages a ON a.session_id = m.session_id AND a.id > m.id"  # noqa: S608
+        f" WHERE m.session_id IN (SELECT ?1{lane}) AND m.platform_message_id = ?2 AND a.role = 'assistant'"
+        " AND a.tool_calls IS NULL ORDER BY a.id LIMIT 1",
+        (session_id, platform_message_id),
+    )
+    return None if row is None else preview(decode_content(row["content"]))
 
 
 def live(store: Store, alias: str, include_inactive: bool = False) -> str:

@@ -1,4 +1,4 @@
-"""`SessionStore` with the document's store, without a database, and where it keeps more than Hermes does."""
+"""`SessionStore` with the document's store, which it makes, and where it keeps more than Hermes does."""
 
 from __future__ import annotations
 
@@ -51,14 +51,14 @@ def clock() -> Clock:
 
 @pytest.fixture
 def open_store(tmp_path: Path, clock: Clock) -> Iterator[Callable[..., SessionStore]]:
-    """`open_store()`: on a database of the document's; `open_store(database=False)`: without one."""
+    """`open_store()`: on a database of the document's."""
 
     opened: list[SessionDB] = []
 
-    def make(mode: str = "none", database: bool = True) -> SessionStore:
+    def make(mode: str = "none") -> SessionStore:
         config = GatewayConfig(default_reset_policy=SessionResetPolicy(mode=mode, idle_minutes=30))
-        db = SessionDB(tmp_path / "state.db") if database else None
-        opened.extend([db] if db else [])
+        db = SessionDB(tmp_path / "state.db")
+        opened.append(db)
         return SessionStore(tmp_path / "sessions", config, db=db, clock=clock)
 
     yield make
@@ -104,18 +104,71 @@ def test_the_real_one_reads_what_we_wrote(
     assert (found["session_id"], found["resume_reason"]) == (entry.session_id, "shutdown_timeout")
 
 
-def test_without_a_database(open_store: Callable[..., SessionStore]) -> None:
-    store = open_store(database=False)
-    entry = store.get_or_create_session(ANA)
-    assert not store.has_any_sessions()
-    store.get_or_create_session(BOB)
-    assert store.has_any_sessions()
-    store.append_to_transcript(entry.session_id, {"role": "user", "content": "x"})
-    assert store.load_transcript(entry.session_id) == []
-    assert store.rewind_session(entry.session_id) is None
-    assert store.rewrite_transcript(entry.session_id, []) is True
-    assert store.reset_session(KEY) is not None
-    assert open_store(database=False).list_sessions()[0].session_key in (KEY, "agent:main:telegram:dm:2")
+def test_as_the_document_calls_it(tmp_path: Path, clock: Clock) -> None:
+    """`SessionStore(sessions_dir, config)` keeps transcripts: its database is beside the directory."""
+    with SessionStore(tmp_path / "sessions", GatewayConfig(), clock=clock) as store:
+        entry = store.get_or_create_session(ANA)
+        assert not store.has_any_sessions()
+        store.get_or_create_session(BOB)
+        assert store.has_any_sessions()
+        for number in (1, 2, 3):
+            store.append_to_transcript(entry.session_id, {"role": "user", "content": f"question {number}"})
+            store.append_to_transcript(entry.session_id, {"role": "assistant", "content": f"answer {number}"})
+        assert store.rewind_session(entry.session_id, 2) == {
+            "rewound_count": 4,
+            "turns_undone": 2,
+            "target_text": "question 2",
+        }
+        said = [one["content"] for one in store.load_transcript(entry.session_id)]
+        assert said == ["question 1", "answer 1"]
+    with sqlite3.connect(tmp_path / "state.db") as raw:
+        kept = raw.execute("SELECT content, active FROM messages ORDER BY id").fetchall()
+    raw.close()
+    assert kept == [(f"{word} {number}", int(number == 1)) for number in (1, 2, 3) for word in ("question", "answer")]
+    with SessionStore(tmp_path / "sessions", GatewayConfig(), clock=clock) as again:
+        assert again.peek_session_id(KEY) == entry.session_id
+        assert again.rewrite_transcript(entry.session_id, []) is True
+        assert again.load_transcript(entry.session_id) == []
+        assert again.reset_session(KEY) is not None
+
+
+def test_the_real_one_uses_what_lanes_need(tmp_path: Path, hermes: Oracle, clock: Clock) -> None:
+    """The columns that we add to a store of the document's are those that it would add."""
+    with SessionStore(tmp_path / "sessions", GatewayConfig(), clock=clock) as store:
+        entry = store.get_or_create_session(ANA)
+        for role, content in (("user", "one"), ("assistant", "two"), ("user", "three")):
+            store.append_to_transcript(entry.session_id, {"role": role, "content": content, "message_id": content})
+        store.rewind_session(entry.session_id)
+    hermes.close_store()
+    hermes.home_is(tmp_path)
+    hermes.open(now=clock.moment)
+    said = [one["content"] for one in hermes.store("load_transcript", entry.session_id)]
+    known = [hermes.store("has_platform_message_id", entry.session_id, word) for word in ("two", "four")]
+    hermes.close_store()
+    assert (said, known) == (["one", "two"], [True, False])
+
+
+def test_only_rows_that_changed_are_written(hermes: Oracle, tmp_path: Path, clock: Clock) -> None:
+    """What somebody else wrote into the row of another lane stays; the mirror is whole all the same."""
+    hermes.home_is(tmp_path)
+    hermes.open(now=clock.moment)
+    hermes.close_store()
+    with SessionStore(tmp_path / "sessions", GatewayConfig(), clock=clock) as store:
+        for source in (ANA, BOB):
+            store.get_or_create_session(source)
+        with sqlite3.connect(tmp_path / "state.db") as raw:
+            raw.execute("UPDATE gateway_routing SET updated_at = 1")
+        clock.later(seconds=1)
+        store.update_session(KEY)
+        rows = dict(raw.execute("SELECT session_key, updated_at > 1 FROM gateway_routing"))
+        assert rows == {KEY: 1, "agent:main:telegram:dm:2": 0}
+        store.prune_old_entries(1)
+        clock.later(days=2)
+        store.update_session(KEY)
+        assert store.prune_old_entries(1) == 1
+        rows = dict(raw.execute("SELECT session_key, entry_json FROM gateway_routing"))
+        raw.close()
+    assert {key: json.loads(text) for key, text in rows.items()} == {KEY: index(tmp_path)[KEY]}
 
 
 def test_what_is_not_understood_is_kept(open_store: Callable[..., SessionStore], tmp_path: Path) -> None:
@@ -256,8 +309,8 @@ def test_a_clean_shutdown_marks_nothing(open_store: Callable[..., SessionStore],
 def test_three_restarts_in_a_row_suspend_a_lane(open_store: Callable[..., SessionStore], tmp_path: Path) -> None:
     open_store().get_or_create_session(ANA)
     for number in (1, 2, 3):
-        count_busy(tmp_path, [KEY, "agent:main:gone"])
-        assert restart_counts(tmp_path)[0][KEY] == number
+        assert recover(tmp_path, open_store()).suspended == ()  # which looks at the counts, and keeps them
+        assert count_busy(tmp_path, [KEY, "agent:main:gone"])[KEY] == number
     count_busy(tmp_path, [KEY])  # the other one was not busy: it has broken the loop
     assert restart_counts(tmp_path)[0] == {KEY: 4}
     assert recover(tmp_path, open_store()).suspended == (KEY,)

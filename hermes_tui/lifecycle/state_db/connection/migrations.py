@@ -11,6 +11,7 @@ from __future__ import annotations
 import apsw
 
 from hermes_tui.lifecycle.state_db.connection.schema import (
+    FOR_LANES,
     FTS,
     INDEXES,
     MESSAGES,
@@ -21,7 +22,7 @@ from hermes_tui.lifecycle.state_db.connection.schema import (
     StoreSchema,
 )
 
-__all__ = ["bring_up", "needs_work"]
+__all__ = ["bring_up", "lanes_need", "needs_work"]
 
 _ADDED: dict[int, tuple[tuple[str, str], ...]] = {
     2: (("messages", "finish_reason TEXT"),),
@@ -51,6 +52,22 @@ _ADDED: dict[int, tuple[tuple[str, str], ...]] = {
 def needs_work(schema: StoreSchema) -> bool:
     """Whether the store is one of ours that is not whole yet. A newer one never is."""
     return schema.is_empty or (schema.is_documented and not schema.is_current)
+
+
+def lanes_need(schema: StoreSchema) -> tuple[str, ...]:
+    """The statements that give a store of the document's what lanes need; none for a newer one, and for one that has
+    it."""
+    if not schema.is_documented or schema.has("messages", *FOR_LANES):
+        return ()
+    return (
+        *(
+            f"ALTER TABLE messages ADD COLUMN {name} {declared}"
+            for name, declared in FOR_LANES.items()
+            if not schema.has("messages", name)
+        ),
+        "CREATE INDEX IF NOT EXISTS idx_messages_platform_msg_id ON messages(session_id, platform_message_id)"
+        " WHERE platform_message_id IS NOT NULL",
+    )
 
 
 def bring_up(connection: apsw.Connection) -> None:

@@ -13,7 +13,17 @@ from typing import NamedTuple
 
 import apsw
 
-__all__ = ["FTS", "INDEXES", "MESSAGES", "SESSIONS", "TRIGGERS", "UNIQUE_TITLES", "VERSION", "StoreSchema"]
+__all__ = [
+    "FOR_LANES",
+    "FTS",
+    "INDEXES",
+    "MESSAGES",
+    "SESSIONS",
+    "TRIGGERS",
+    "UNIQUE_TITLES",
+    "VERSION",
+    "StoreSchema",
+]
 
 VERSION = 6
 """The newest version of our own stores."""
@@ -67,6 +77,10 @@ CREATE TABLE IF NOT EXISTS messages (
     codex_reasoning_items TEXT
 )
 """
+
+FOR_LANES = {"active": "INTEGER NOT NULL DEFAULT 1", "platform_message_id": "TEXT"}
+"""Columns of `messages` that spec 002 needs (soft-deleted rows, a platform's own ids) and version 6 does not have; as
+Hermes declares them since 0.15 and 0.16. A `SessionStore` adds them to a store of ours."""
 
 INDEXES = (
     "CREATE INDEX IF NOT EXISTS idx_sessions_source ON sessions(source)",
@@ -154,7 +168,7 @@ class StoreSchema(NamedTuple):
             (self.version is None or 1 <= self.version <= VERSION)
             and set(self.tables) - set(_SHADOWS) <= _DOCUMENTED
             and self.tables.get("sessions", frozenset()) <= _columns(SESSIONS)
-            and self.tables.get("messages", frozenset()) <= _columns(MESSAGES)
+            and self.tables.get("messages", frozenset()) <= _columns(MESSAGES) | set(FOR_LANES)
         )
 
     @property

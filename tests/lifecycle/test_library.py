@@ -6,6 +6,7 @@ import json
 import re
 import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from importlib import import_module
 from pathlib import Path
 
@@ -85,10 +86,10 @@ def test_what_the_document_shows_runs(store: Callable[..., Path], tmp_path: Path
     assert done.stdout.count("agent:main:") >= 17
     assert "makes the session" in done.stdout
     assert done.stdout.endswith("DM with user You said: hello\n")
-    database = sqlite3.connect(tmp_path / "home" / "state.db")
-    said = database.execute("SELECT role, content, active FROM messages ORDER BY id").fetchall()
-    database.close()
-    assert said == [("user", "hello", 0), ("user", "hello", 1), ("assistant", "You said: hello", 1)]
+    wanted = {"home": [("user", "hello", 0)], "gateway": [("user", "hello", 1), ("assistant", "You said: hello", 1)]}
+    for place, said in wanted.items():
+        with closing(sqlite3.connect(tmp_path / place / "state.db")) as database:
+            assert database.execute("SELECT role, content, active FROM messages ORDER BY id").fetchall() == said
     index = json.loads((tmp_path / "home" / "sessions" / "sessions.json").read_text())
     assert list(index) == ["agent:main:telegram:dm:1"]
 

@@ -1,4 +1,4 @@
-"""The loop of a gateway: lanes, queue, cache and watcher, tied to an agent and a platform.
+"""The loop of a gateway: ties lanes to an agent and to platforms.
 
 Format: spec 002 sections 5 to 11.
 

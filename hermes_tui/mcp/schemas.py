@@ -108,7 +108,7 @@ TOOLS = (
                 "limit": _number("results (3; browsing 10)"),
                 "agent": _text("only this agent"),
                 "role": _text("only what this role said", enum=["user", "assistant", "system", "tool"]),
-                "since": _text("only sessions since: 7d, 2026-11-21"),
+                "since": _text("only sessions that began since: 7d, 2026-11-21"),
                 "sort": {"enum": ["relevance", "date"], "default": "relevance"},
                 "offset": _number("of a long message at the anchor, go on from this character"),
                 **_BYTES,

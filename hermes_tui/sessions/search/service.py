@@ -180,6 +180,8 @@ class SearchDesk:
         """The same of the sessions that `sees` says, by the list as it is known."""
         newest: dict[tuple[str, str], SessionSummary] = {}
         for one in self._catalogue.snapshot.sessions:  # newest first
+            if len(newest) == limit:
+                break
             if not one.gone and one.kind != "subagent" and sees(one):
                 newest.setdefault(root_of(one), one)
-        return list(newest.values())[:limit]
+        return list(newest.values())

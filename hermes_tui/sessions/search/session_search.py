@@ -16,6 +16,7 @@ from msgspec.structs import replace
 
 from hermes_tui.errors import SessionNotFound, ValidationError
 from hermes_tui.redact import Redactor
+from hermes_tui.sessions.catalogue.options import ListOptions, matches
 from hermes_tui.sessions.jsontext import json_text
 from hermes_tui.sessions.manager import SessionManager
 from hermes_tui.sessions.query import Query
@@ -71,9 +72,9 @@ def session_search(
     """What is known of past sessions: with `query` those in which it is said; with `session_id` the messages around
     one of it (its last where none is named), `window` on each side; with neither the sessions that were active last.
 
-    `sees` says which sessions may be shown at all, `redactor` masks secrets, before anything is cut. Without
-    `refresh` the stores are not looked at anew. `longest`: characters of each text that are wanted. Raises
-    `HermesTuiError`.
+    `since` leaves the sessions that began then or later. `sees` says which sessions may be shown at all, `redactor`
+    masks secrets, before anything is cut. Without `refresh` the stores are not looked at anew. `longest`: characters
+    of each text that are wanted. Raises `HermesTuiError`.
     """
     for name, number in (("window", window), ("limit", limit)):
         if number is not None and (isinstance(number, bool) or not isinstance(number, int) or number < 0):
@@ -91,10 +92,9 @@ def session_search(
         summary = find_session(manager, session_id, may)
         return shown.page(manager, summary, str(around_message_id), _SCROLLED if window is None else window)
     if not query.strip():
-        found = manager.searches.recent(
-            lambda one: may(one) and (since is None or one.updated_at >= _moment(since)),
-            _BROWSED if limit is None else limit,
-        )
+        begun = ListOptions(since=since, limit=None)
+        listed = _BROWSED if limit is None else limit
+        found = manager.searches.recent(lambda one: may(one) and matches(one, begun), listed)
         return BrowsedSessions(results=tuple(map(shown.entry, found)))
     options = SearchOptions(role=role, since=since, sort=sort, limit=_FOUND if limit is None else limit)
     answer = manager.searches.rank(query, options, may)
@@ -150,11 +150,6 @@ def masked_line(text: str, redactor: Redactor) -> str:
         if (found := redactor.text(other)) != other:
             text = " ".join(found.split())
     return redactor.text(text)
-
-
-def _moment(when: datetime | date) -> datetime:
-    found = when if isinstance(when, datetime) else datetime(when.year, when.month, when.day)
-    return found.astimezone()
 
 
 class _Shown:

@@ -17,7 +17,8 @@ from claude_lines import ClaudeHome
 from hermes_tui.errors import SessionNotFound, ValidationError
 from hermes_tui.sessions.manager import SessionManager
 from hermes_tui.sessions.query import parse
-from hermes_tui.sessions.search.model import SearchCoverage, SearchOptions
+from hermes_tui.sessions.search.model import BrowsedSessions, DiscoveredSessions, SearchCoverage, SearchOptions
+from hermes_tui.sessions.search.session_search import session_search
 from indexing import build
 from session_adapters.base import Adapter, Environment, Source
 from session_adapters.model import SessionSummary
@@ -344,3 +345,19 @@ def test_nothing_of_a_store_is_touched(tiny_home: TinyHome, filled: SessionManag
     filled.search("-docker")
     filled.browse()
     assert tree_hash(tiny_home.home) == before
+
+
+def test_since_is_when_a_session_began_in_every_shape(filled: SessionManager) -> None:
+    """A browse and a discovery that go by different times would list a session and not find it."""
+    for day, there in ((1, {"short", "title", "other"}), (3, {"other"})):
+        since = START + timedelta(days=day)
+        browsed = session_search(filled, since=since)
+        assert isinstance(browsed, BrowsedSessions)
+        assert {one.session_id.partition(":")[2] for one in browsed.results} == there
+        found = session_search(filled, "docker OR podman", since=since)
+        assert isinstance(found, DiscoveredSessions)
+        assert {one.session_id.partition(":")[2] for one in found.results} == there
+    later = START + timedelta(minutes=5)  # `deploy` was begun before it, and went on after it
+    listed = session_search(filled, since=later, limit=50)
+    assert isinstance(listed, BrowsedSessions)
+    assert not [one for one in listed.results if one.session_id.endswith("deploy")]

@@ -136,10 +136,10 @@ def discovered(found: DiscoveredSessions, said: Answer, budget: int) -> Answer:
 
 
 def _ranked(found: DiscoveredSessions) -> str | None:
-    """What is to be said of the order, where not all were compared."""
+    """What is to be said of the order, where that is not known of all."""
     if found.ranked >= found.total:
         return None
-    return f"{found.ranked} of {found.total} compared and ordered by relevance, the others by date"
+    return f"{found.ranked} of {found.total} ordered by relevance, the others by date"
 
 
 def scrolled(found: ScrolledMessages, said: Answer, budget: int, offset: int) -> Answer:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from hermes_tui.sessions.query import Search
 from hermes_tui.sessions.query.tree import All, Any, Inside, MessageFilter, TextUnit, Tree, Word
 from hermes_tui.sessions.search.model import Field, Match, SourceMatch
-from hermes_tui.sessions.search.relevance import of_unit
+from hermes_tui.sessions.search.relevance import PLAIN, Weights, of_text
 from hermes_tui.sessions.words import is_han
 from session_adapters.base import Adapter, Report, Source
 from session_adapters.model import Problem, SessionSummary
@@ -40,6 +40,7 @@ class Wanted(NamedTuple):
 
     summary: SessionSummary
     search: Search
+    weights: Weights = PLAIN
 
 
 def needles(tree: Tree, *, inside: bool = True) -> frozenset[bytes] | None:
@@ -177,7 +178,7 @@ def _matches(
         if current is None or (text.visibility == "rewound" and not rewound) or not current.search.matches(unit):
             continue
         count += 1
-        score = of_unit(current.search, unit, field)
+        score = of_text(current.search, text, current.weights)
         match = Match(text.message_id, field, text.role, text.time, text.visibility, score, place)
         kept.append(match)
         if len(kept) > MOST_MATCHES:

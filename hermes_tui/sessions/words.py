@@ -18,6 +18,7 @@ __all__ = [
     "Passage",
     "Span",
     "Token",
+    "count_words",
     "is_dense",
     "is_han",
     "located",
@@ -43,6 +44,7 @@ _FOREIGN = re.compile(rb"[\xe1-\xf0][\x80-\xff]*")
 _ACCENTED = re.compile("[\u00c0-\u0233\u0300-\u0331\u1e00-\u1ef9\u212a\u212b]")
 """Every character that the tokenizer makes plain ASCII letters of, or leaves out, is one of these."""
 _ASCII_WORD = re.compile("[a-z0-9]+")
+_LETTERS = bytes(ord("a") if chr(byte).isalnum() and byte < 128 else ord(" ") for byte in range(256))
 
 _local = threading.local()
 
@@ -98,6 +100,14 @@ def tokens(text: str) -> list[str]:
     if text.isascii():
         return _ASCII_WORD.findall(text.lower())
     return [word for _, _, word in _tokenize(spaced(text).encode("utf-8", "replace"))]
+
+
+def count_words(text: str) -> int:
+    """How many words `tokens` gives."""
+    if not text.isascii():
+        return len(tokens(text))
+    letters = text.encode().translate(_LETTERS)
+    return letters.count(b" a") + letters.startswith(b"a")
 
 
 def located(text: str) -> list[Token]:

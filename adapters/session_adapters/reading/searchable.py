@@ -49,6 +49,8 @@ class Text(NamedTuple):
     """As `Message.visibility`."""
     names: ToolNames = NOTHING
     """The tools that the message called or answers for, and the files that those calls name."""
+    thought: int = 0
+    """Characters at the beginning of `tool` that were thought."""
 
 
 class SessionTexts(NamedTuple):
@@ -133,6 +135,7 @@ def texts_of(
             tool="\n".join(part for part in _tool_parts(message, spoken, answered) if part),
             visibility=message.visibility,
             names=names,
+            thought=len(message.thinking or ""),
         )
 
 

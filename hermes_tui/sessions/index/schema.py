@@ -6,6 +6,7 @@ by that number and with their places: `prose`, what was said, and `tool`, what t
 
 What a message has to do with is told by its `names` (numbers of rows of `name`, with blanks between them), and the
 other way round by `called`: who said it, the tools that it called or answers for, the files that those calls name.
+Of so many words at the beginning of its tool text as `thought` says it is not ranked by: they were thought.
 
 Every page ends in a checksum (SQLite's checksum VFS, which apsw brings along): a bit that flipped is an error when
 its page is read, never another answer.
@@ -56,7 +57,7 @@ __all__ = [
     "write_seal",
 ]
 
-FORMAT = 11
+FORMAT = 12
 """Another number: made anew."""
 STORES = "HERMES_TUI_STORES"
 """Variable that tells an indexer of another home than its own: an `Environment` as JSON."""
@@ -97,7 +98,7 @@ CREATE TABLE session(
     UNIQUE(source, native));
 CREATE TABLE message(
     id INTEGER PRIMARY KEY, session INTEGER NOT NULL, key TEXT NOT NULL, at INTEGER, role TEXT NOT NULL,
-    visibility INTEGER NOT NULL, prose INTEGER, tool INTEGER, names TEXT);
+    visibility INTEGER NOT NULL, prose INTEGER, tool INTEGER, names TEXT, thought INTEGER);
 CREATE INDEX message_session ON message(session);
 CREATE TABLE name(id INTEGER PRIMARY KEY, kind INTEGER NOT NULL, text TEXT NOT NULL, UNIQUE(kind, text));
 CREATE TABLE called(

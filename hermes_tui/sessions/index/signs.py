@@ -5,9 +5,9 @@ from __future__ import annotations
 import unicodedata
 from functools import lru_cache
 
-from hermes_tui.sessions.words import spaced_bytes
+from hermes_tui.sessions.words import count_words, spaced_bytes
 
-__all__ = ["escaped", "indexable", "is_sign", "sign_word", "signs"]
+__all__ = ["count_indexed", "escaped", "indexable", "is_sign", "sign_word", "signs"]
 
 _MARK = "\U000ffffd"
 """Begins the word of a sign: for private use, and a letter to FTS5."""
@@ -27,6 +27,12 @@ def indexable(text: bytes) -> bytes:
         if there
         else spaced_bytes(text)
     )
+
+
+def count_indexed(text: str) -> int:
+    """Words of what `indexable` makes of a text."""
+    plain = text.isascii() and "$" not in text
+    return count_words(text) + (0 if plain else len(signs(text)))
 
 
 def escaped(words: str) -> str:

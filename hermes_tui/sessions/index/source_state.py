@@ -65,7 +65,7 @@ class Standing:
 class IndexedMessage:
     """What the index has of a message: what tells its words in each table from others, None where it has none."""
 
-    __slots__ = ("at", "id", "names", "prose", "tool", "visibility")
+    __slots__ = ("at", "id", "names", "prose", "thought", "tool", "visibility")
 
     def __init__(
         self,
@@ -75,11 +75,14 @@ class IndexedMessage:
         prose: int | None = None,
         tool: int | None = None,
         names: str | None = None,
+        thought: int | None = None,
     ) -> None:
         self.id, self.at, self.visibility = id, at, visibility
         self.prose, self.tool = prose, tool
         self.names = names
         """Numbers of names, with blanks between them; None where they were not looked at yet."""
+        self.thought = thought
+        """Words at the beginning of its tool text that were thought; None for none."""
 
 
 def key_of(source: Source) -> Key:

@@ -44,7 +44,7 @@ def compare(
 ) -> None:
     """Look at the texts of a conversation that the index found, to say how well they fit."""
     for part in conversation.parts.values():
-        if not part.unscored or stop():
+        if not part.unread or stop():
             continue
         shelf = stores.by_session[part.summary.unified_id]
         wanted = {part.summary.session_id: Wanted(part.summary, query.for_session(part.summary))}

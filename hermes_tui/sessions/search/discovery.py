@@ -13,16 +13,16 @@ from hermes_tui.sessions.search.details import compare, details, outline
 from hermes_tui.sessions.search.engine import Hunt
 from hermes_tui.sessions.search.grouping import FoundConversation, Gathering, root_of
 from hermes_tui.sessions.search.model import Outcome, SearchCoverage, SearchOptions
-from hermes_tui.sessions.search.relevance import MOST_RANKED
+from hermes_tui.sessions.search.relevance import MOST_RANKED, PLAIN, looked_for, weigh
 from hermes_tui.sessions.search.stores import CatalogueStores
 from session_adapters.model import Problem, SessionSummary
 
-__all__ = ["RANKED", "Ranking", "discover", "keeper", "narrowed", "rank"]
+__all__ = ["Ranking", "discover", "keeper", "narrowed", "rank"]
 
-RANKED = MOST_RANKED
-"""Conversations whose texts are compared; the newest."""
-_COMPARED = 20
-"""At least so many are compared for a few results; for more as many as are shown."""
+MOST_COUNTED = 1_000
+"""Rows of the index whose words are counted to put sessions in order; the newest. Some 15 µs each."""
+_MOST_COUNTED_OF_SHOWN = 10 * MOST_COUNTED
+"""The same to find the best places in what is shown."""
 Stop = Callable[[], bool]
 
 
@@ -53,7 +53,7 @@ class Ranking(NamedTuple):
     total: int
     """All."""
     ranked: int
-    """Of so many the texts were compared; more than these are ordered by date behind them."""
+    """Of so many it is known how well they fit; the others are ordered by date behind them."""
     best: float
     """The score that counts as 1."""
     complete: bool
@@ -95,39 +95,47 @@ def rank(
 ) -> Ranking:
     """Search the sessions that `keep` says (None: all), then order and cut. `root` tells conversations apart."""
     asked = index if options.use_index else None
-    hunt = Hunt(stores, query, asked, keep=keep, rewound=options.rewound, stop=stop)
+    weights = PLAIN if index is None else weigh(index, query.tree)
+    hunt = Hunt(stores, query, asked, keep=keep, rewound=options.rewound, stop=stop, weights=weights)
     gathering = Gathering(root)
     for found in hunt.run():
         gathering.add(found)
-    problems = list(hunt.problems)
+    by_words = options.sort == "relevance" and bool(looked_for(query.tree))
+    if by_words and not stop():
+        for found in hunt.fitting(MOST_COUNTED):
+            gathering.add(found)
     conversations = gathering.newest_first()
-    ranked = 0
-    if options.sort == "relevance":
-        most = RANKED if options.limit is None else min(RANKED, 4 * options.limit, max(_COMPARED, options.limit))
-        conversations = _promising_first(conversations, most)
-        for conversation in conversations[:most]:
-            if stop():
-                break
-            compare(stores, query, conversation, options, problems, stop)
-            ranked += 1
-        conversations = gathering.best_first(conversations, ranked)
+    ranked = len(conversations)
+    if by_words:
+        ranked = sum(one.is_ranked for one in conversations)
+        conversations = gathering.best_first(conversations)
     elif options.sort == "cost":
         costs = _costs(stores.sessions)
         conversations.sort(key=lambda one: -costs.get(one.root, -1.0))
     chosen = conversations if options.limit is None else conversations[: options.limit]
-    for conversation in chosen:
-        compare(stores, query, conversation, options, problems, stop)  # an index does not tell which place fits best
-    best = max((one.score for one in conversations[:ranked]), default=0.0)
+    problems = list(hunt.problems)
+    _find_best_places(stores, query, options, hunt, chosen, problems, stop)
+    best = max((one.score for one in conversations[:ranked]), default=0.0) if by_words else 0.0
     return Ranking(chosen, len(conversations), ranked, best, hunt.complete, hunt.coverage, problems)
 
 
-def _promising_first(newest: list[FoundConversation], most: int) -> list[FoundConversation]:
-    """Of the newest those `most` in front that are worth to be compared, which takes time; the others behind them."""
-    if len(newest) <= most or most == RANKED:
-        return newest
-    better = sorted(newest[:RANKED], key=lambda one: -one.promise)[:most]
-    chosen = {id(one) for one in better}
-    return [*better, *(one for one in newest if id(one) not in chosen)]
+def _find_best_places(
+    stores: CatalogueStores,
+    query: Query,
+    options: SearchOptions,
+    hunt: Hunt,
+    chosen: Sequence[FoundConversation],
+    problems: list[Problem],
+    stop: Stop,
+) -> None:
+    """Know of what is shown which place fits best: by the index, else by a look at the texts."""
+    open_parts = {part.summary.unified_id: one for one in chosen for part in one.parts.values() if part.lacks_best}
+    if open_parts and len(open_parts) <= MOST_RANKED:
+        for found in hunt.fitting(_MOST_COUNTED_OF_SHOWN, stores.places(open_parts)):
+            open_parts[found.summary.unified_id].add(found)
+    for conversation in dict.fromkeys(open_parts.values()):
+        if any(part.lacks_best for part in conversation.parts.values()):
+            compare(stores, query, conversation, options, problems, stop)
 
 
 def _costs(sessions: Iterable[SessionSummary]) -> Mapping[tuple[str, str], float]:

@@ -18,12 +18,12 @@ from hermes_tui.sessions.index.reading.reader import IndexCoverage as Covered
 from hermes_tui.sessions.index.schema import IndexUnusable, row_time
 from hermes_tui.sessions.index.source_state import key_of
 from hermes_tui.sessions.query import Query, Search
-from hermes_tui.sessions.query.tree import Tree, Word, leaves
+from hermes_tui.sessions.query.tree import Tree
 from hermes_tui.sessions.scan import Wanted, scan
 from hermes_tui.sessions.search.model import Match, SearchCoverage, SourceMatch
-from hermes_tui.sessions.search.own_index import own_rows, own_terms
-from hermes_tui.sessions.search.planner import decide
-from hermes_tui.sessions.search.relevance import MOST_RANKED, of_unit
+from hermes_tui.sessions.search.own_index import own_rows
+from hermes_tui.sessions.search.planner import decide, is_dear
+from hermes_tui.sessions.search.relevance import MOST_RANKED, PLAIN, Weights, of_title, scored
 from hermes_tui.sessions.search.stores import CatalogueStores, Place, SourceSessions
 from session_adapters.base import Adapter
 from session_adapters.model import Problem, SessionSummary
@@ -33,8 +33,6 @@ __all__ = ["Hunt"]
 
 Stop = Callable[[], bool]
 _FIELDS: Sequence[Asked] = ("prose", "tool")
-_BEGUN = 2
-"""Letters of a word, at most, with which very many words begin."""
 
 
 class Hunt:
@@ -50,11 +48,12 @@ class Hunt:
         rewound: bool = False,
         stop: Stop = lambda: False,
         most: int | None = None,
+        weights: Weights = PLAIN,
         before_reading: Callable[[], None] = lambda: None,
     ) -> None:
         """`keep` says which sessions are searched at all. After `most` sessions the index is asked no further, and
-        nothing more is read: the newest come first. `before_reading` is called when what is quick to know was given
-        and stores have to be read."""
+        nothing more is read: the newest come first. `weights` are for how well each text fits. `before_reading` is
+        called when what is quick to know was given and stores have to be read."""
         self._stores = stores
         self._index = index
         self._rewound = rewound
@@ -64,6 +63,7 @@ class Hunt:
         self._problems: list[Problem] = list(stores.unread)
         self._coverage = SearchCoverage()
         self._most = most
+        self._weights = weights
         self.more = False
         """There may be more sessions than were asked for."""
         self.complete = False
@@ -78,6 +78,8 @@ class Hunt:
         self._sure: set[Place] = set()
         self._numbers: dict[Place, int] = {}
         """Units that the index found, of each session."""
+        self._covered: Covered | None = None
+        """What the index answered for."""
 
     @property
     def coverage(self) -> SearchCoverage:
@@ -118,16 +120,13 @@ class Hunt:
             if self._enough(shelf):
                 self.more = True
                 break
-            yield from self._noted(self._sift(self._scan(shelf, self._wanted(shelf, only))))
+            for found in self._sift(self._scan(shelf, self._wanted(shelf, only))):
+                self._times[found.summary.unified_id] = found.summary.updated_at
+                yield found
             self._coverage = replace(self._coverage, scanned=number)
         if not self._stop():
             self.complete = True
             yield from map(SourceMatch, self._excluded.values())
-
-    def _noted(self, found: Iterable[SourceMatch]) -> Iterator[SourceMatch]:
-        for one in found:
-            self._times[one.summary.unified_id] = one.summary.updated_at
-            yield one
 
     def _enough(self, shelf: SourceSessions) -> bool:
         """As many sessions as were asked for are newer than all on the shelf, and so on those behind it."""
@@ -146,7 +145,7 @@ class Hunt:
             for summary, title in titles:
                 search = self._search(summary, tree)
                 if search is not None:
-                    score = of_unit(search, title, "title") if scored else None
+                    score = of_title(search, title.passage.text, self._weights) if scored else None
                     yield SourceMatch(summary, (Match("", "title", score=score),), 1)
 
     def _sift(self, found: Iterable[SourceMatch]) -> Iterator[SourceMatch]:
@@ -157,17 +156,20 @@ class Hunt:
 
     def _allowed(self, found: Iterable[SourceMatch]) -> Iterator[SourceMatch]:
         for one in found:
-            search = self._decided.search(one.summary)
-            if search is not None and search.forbids:
+            if self._forbidden(one.summary):
                 self._excluded.pop(one.summary.unified_id, None)
             else:
                 yield one
+
+    def _forbidden(self, summary: SessionSummary) -> bool:
+        search = self._decided.search(summary)
+        return search is not None and search.forbids
 
     def _wanted(self, shelf: SourceSessions, only: Collection[Place] | None = None) -> dict[str, Wanted]:
         """The sessions of a shelf that are to be read; of those in `only`, where it is given."""
         place = key_of(shelf.source)
         return {
-            one.session_id: Wanted(one, search)
+            one.session_id: Wanted(one, search, self._weights)
             for one in shelf.sessions
             if (only is None or (*place, one.session_id) in only)
             and (search := self._decided.search(one)) is not None
@@ -179,7 +181,7 @@ class Hunt:
         self, index: SearchIndex, todo: Sequence[SourceSessions]
     ) -> Generator[SourceMatch, None, tuple[Sequence[SourceSessions], Sequence[SourceSessions]]]:
         """Ask the index; the return value is what is left to be read: all of it, or the suspects there."""
-        covered = index.coverage(self._stores.sources)
+        covered = self._covered = index.coverage(self._stores.sources)
         answered = True
         try:
             for tree in self._decided.trees:
@@ -191,10 +193,8 @@ class Hunt:
         self._suspects -= self._sure
         left: Sequence[SourceSessions] = todo
         if answered:
-            left = self._stores.uncovered(covered)
-            if len(todo) < len(self._stores.shelves()):
-                asked = {id(shelf) for shelf in todo}
-                left = [shelf for shelf in left if id(shelf) in asked]
+            asked = {id(shelf) for shelf in todo}
+            left = [shelf for shelf in self._stores.uncovered(covered) if id(shelf) in asked]
         open_places = {key_of(shelf.source) for shelf in left}
         held = {place[:3] for place in self._suspects} - open_places
         suspects = [shelf for shelf in todo if key_of(shelf.source) in held] if held else []
@@ -216,7 +216,10 @@ class Hunt:
         if self._forbids and self._decided.forbidden(tree):
             places = index.holding(tree, covered, rewound=self._rewound, stop=self._stop)
             if places is not None:
-                self._strike(places, tree)
+                for place in places:  # these hold what must not be there
+                    summary = self._stores.by_place.get(place)
+                    if summary is not None and self._search(summary, tree) is not None:
+                        self._excluded.pop(summary.unified_id, None)
                 return True
         few = self._decided.few
         if self._most is None or self._forbids:
@@ -233,16 +236,9 @@ class Hunt:
             last = yield from self._group(hits, tree, self._most)
             if last is not None:
                 since = row_time(last)
-                if _is_dear(tree):
+                if is_dear(tree):
                     break
         return True
-
-    def _strike(self, places: Iterable[Place], tree: Tree) -> None:
-        """These sessions hold what must not be there."""
-        for place in places:
-            summary = self._stores.by_place.get(place)
-            if summary is not None and self._search(summary, tree) is not None:
-                self._excluded.pop(summary.unified_id, None)
 
     def _search(self, summary: SessionSummary, tree: Tree) -> Search | None:
         """What the session's texts are searched for, if it is this."""
@@ -251,15 +247,13 @@ class Hunt:
 
     def _group(self, hits: Iterable[Hit], tree: Tree, most: int | None) -> Generator[SourceMatch, None, int | None]:
         """The sessions of the newest hits; the row of the last one when `most` sessions were found before the end."""
-        by_place, found = self._stores.by_place, set[Place]()
+        found = set[Place]()
         for hit in hits:
             if self._stop():
                 return None
             place = (hit.agent, hit.path, hit.source_id, hit.session_id)
-            summary = by_place.get(place)
-            if summary is None or (hit.visibility == "rewound" and not self._rewound):
-                continue
-            if self._search(summary, tree) is None:
+            summary = self._summary_of(hit, tree)
+            if summary is None:
                 continue
             if not hit.exact:
                 self._suspects.add(place)
@@ -271,10 +265,33 @@ class Hunt:
             self._sure.add(place)
             self._times[summary.unified_id] = summary.updated_at
             number = self._numbers[place] = self._numbers.get(place, 0) + hit.number
-            yield SourceMatch(
-                summary, (Match(hit.message_id, hit.field, hit.role, hit.time, hit.visibility),), number
-            )
+            yield SourceMatch(summary, (_match_of(hit),), number)
         return None
+
+    def _summary_of(self, hit: Hit, tree: Tree) -> SessionSummary | None:
+        """The session of a hit, if it is searched for this, and the message counts."""
+        summary = self._stores.by_place.get((hit.agent, hit.path, hit.source_id, hit.session_id))
+        if summary is None or (hit.visibility == "rewound" and not self._rewound):
+            return None
+        return summary if self._search(summary, tree) is not None else None
+
+    # How well it fits --------------------------------------------------------------------------------------
+
+    def fitting(self, most: int, among: Collection[Place] | None = None) -> Iterator[SourceMatch]:
+        """After `run`: how well the messages fit that the index found, of the newest `most` rows that it has, of
+        sessions `among` those alone. No text is read."""
+        index, covered = self._index, self._covered
+        if index is None or covered is None:
+            return
+        try:
+            for tree in self._decided.trees:
+                among = self._decided.few if among is None else among
+                for hit, score in scored(index, tree, covered, self._weights, most, among):
+                    summary = self._summary_of(hit, tree)
+                    if summary is not None and not self._forbidden(summary):
+                        yield SourceMatch(summary, (_match_of(hit, score),))
+        except IndexUnusable as error:
+            self._coverage = replace(self._coverage, trouble=str(error))
 
     # Indexes of the stores themselves ----------------------------------------------------------------------
 
@@ -282,19 +299,12 @@ class Hunt:
         """What a store's own index finds counts, also where the words are in no text that we show."""
         open_places = {key_of(shelf.source) for shelf in unread}
         for search in self._decided.every:
-            asked = None if search.forbids else own_terms(search.tree)
-            if asked is None:
-                continue
-            for shelf in self._stores.answering:
+            for shelf in () if search.forbids else self._stores.answering:
                 wanted = {key: one for key, one in self._wanted(shelf).items() if one.search.tree == search.tree}
                 adapter = self._adapter(shelf) if wanted else None
-                if adapter is None:
-                    continue
-                thorough = key_of(shelf.source) in open_places  # else our index has told already
-                some = None if len(wanted) == len(shelf.sessions) else wanted
-                rows = adapter.full_text(shelf.source, *asked, thorough=thorough, session_ids=some)
-                if rows:
-                    yield from self._sift(own_rows(rows, wanted, rewound=self._rewound))
+                if adapter is not None:
+                    thorough = key_of(shelf.source) in open_places  # else our index has told already
+                    yield from self._sift(own_rows(adapter, shelf, wanted, thorough, rewound=self._rewound))
 
     # The stores --------------------------------------------------------------------------------------------
 
@@ -333,7 +343,5 @@ class Hunt:
                 self._problems.append(problem)
 
 
-def _is_dear(tree: Tree) -> bool:
-    """Whether so little of a word is known that looking it up in tool text takes longer than typing the next letter
-    should: where what was said fills the answer, that one is waited for."""
-    return any(isinstance(leaf, Word) and leaf.prefix and len(leaf.tokens[-1]) <= _BEGUN for leaf in leaves(tree))
+def _match_of(hit: Hit, score: float | None = None) -> Match:
+    return Match(hit.message_id, hit.field, hit.role, hit.time, hit.visibility, score)

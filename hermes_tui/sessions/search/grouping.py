@@ -14,6 +14,8 @@ __all__ = ["FoundConversation", "FoundPart", "Gathering", "root_of"]
 
 _UNKNOWN = 0.3
 """The score of a place whose words are in no text that is shown."""
+_SCHEDULED = ("cron",)
+"""What `SessionSummary.source` says where a schedule started a session."""
 _key, _updated = attrgetter("key"), attrgetter("updated")
 
 
@@ -81,15 +83,43 @@ class FoundPart:
 
     @property
     def unscored(self) -> bool:
-        """There are places whose texts were not looked at."""
+        """There are places of which it is not known how well they fit."""
         return not self._compared and any(one.score is None and not one.guessed for one in self._places.values())
+
+    @property
+    def unread(self) -> bool:
+        """As `unscored`, or it is not known in which messages they are."""
+        return self.unscored or (not self._compared and any(one.key[0] == "" for one in self._in_texts))
+
+    @property
+    def lacks_best(self) -> bool:
+        """There are places in texts, and of none it is known how well it fits."""
+        return self.unscored and all(one.score is None for one in self._in_texts)
+
+    @property
+    def is_ranked(self) -> bool:
+        """It is known how well it fits, or nothing was looked for in texts."""
+        every = self._places.values()
+        return not every or any(one.score is not None or one.guessed for one in every)
+
+    @property
+    def _in_texts(self) -> Sequence[Match]:
+        return [one for one in self._places.values() if one.field != "title"]
+
+    @property
+    def first_best(self) -> tuple[bool, float]:
+        """Of those that fit best, whether nobody asked it, and when the first was written; 0 where that is not
+        known."""
+        best = round(self.score, 6)
+        equal = [one for one in self._places.values() if round(one.score or 0.0, 6) == best]
+        return not any(one.role == "user" for one in equal), min((one.time or 0.0 for one in equal), default=0.0)
 
     @property
     def score(self) -> float:
         """How well the session fits, 0 to 1; 0 where nothing was looked at."""
         if self._score is None:
-            scores = (_UNKNOWN if match.score is None else match.score for match in self._places.values())
-            self._score = of_session(max(scores, default=0.0), self._known)
+            known = [one.score for one in self._places.values() if one.score is not None]
+            self._score = max(known, default=_UNKNOWN if self._places else 0.0)
         return self._score
 
     @property
@@ -120,14 +150,16 @@ class FoundPart:
 
 
 def _fitness(match: Match) -> tuple[bool, bool, float, bool, float, int]:
-    """The larger, the rather a place is the one to be shown."""
+    """The larger, the rather a place is the one to be shown: the first of those that fit as well, as FTS5 has it;
+    the last where that is not known."""
+    later = 1.0 if match.score is None else -1.0
     return (
         match.field != "title",
         not match.guessed,
-        match.score or 0.0,
+        round(match.score or 0.0, 6),
         match.field == "prose",
-        match.time or 0.0,
-        match.place or 0,
+        later * (match.time or 0.0),
+        int(later) * (match.place or 0),
     )
 
 
@@ -189,6 +221,16 @@ class FoundConversation:
         return max(part.score for part in self.parts.values())
 
     @property
+    def is_ranked(self) -> bool:
+        """It is known how well some part fits."""
+        return any(part.is_ranked for part in self.parts.values())
+
+    @property
+    def is_scheduled(self) -> bool:
+        """A schedule started it, and nobody took part: there are many such, which say the same again and again."""
+        return all(part.summary.source in _SCHEDULED for part in self.parts.values())
+
+    @property
     def promise(self) -> float:
         """That of its best part."""
         return max(part.promise for part in self.parts.values())
@@ -235,16 +277,22 @@ class Gathering:
         return sorted(sorted(self._by_root.values(), key=_key), key=_updated, reverse=True)
 
     @staticmethod
-    def best_first(conversations: Sequence[FoundConversation], ranked: int) -> list[FoundConversation]:
-        """The first `ranked` by how well they fit, the others behind them as they are."""
-        first = sorted(conversations[:ranked], key=lambda one: (-round(one.score, 6), -_when(one), one.key))
-        return [*first, *conversations[ranked:]]
+    def best_first(conversations: Iterable[FoundConversation]) -> list[FoundConversation]:
+        """Those of which it is known by how well they fit, those that a schedule started behind the rest; of equals
+        the one whose best message is the oldest. The others behind them as they are."""
+        return sorted(conversations, key=_rank)
 
     @staticmethod
     def likely_first(conversations: Sequence[FoundConversation]) -> list[FoundConversation]:
         """By how well they fit as far as an index tells, which no text is read for: where the words stand, and how
         often. The last active first of those that fit as well."""
         return sorted(conversations, key=lambda one: (-round(one.promise, 6), -_when(one), one.key))
+
+
+def _rank(one: FoundConversation) -> tuple[bool, bool, float, tuple[bool, float], str]:
+    if not one.is_ranked:
+        return (True, False, 0.0, (False, 0.0), "")
+    return (False, one.is_scheduled, -round(one.score, 6), one.best.first_best, one.key)
 
 
 def _when(conversation: FoundConversation) -> float:

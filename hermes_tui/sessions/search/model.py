@@ -228,7 +228,7 @@ class Outcome(Struct, frozen=True, kw_only=True):
     complete: bool = True
     """All was searched; false where it was stopped."""
     ranked: int = 0
-    """Of so many conversations the texts were compared; more than these are ordered by date behind them."""
+    """Of so many conversations it is known how well they fit; the others are ordered by date behind them."""
     coverage: SearchCoverage = SearchCoverage()
     problems: tuple[Problem, ...] = ()
 

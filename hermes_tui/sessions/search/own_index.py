@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from hermes_tui.sessions.index.reading.expression import match_expression
 from hermes_tui.sessions.query.tree import TRUE, All, Tree, Word, all_of, leaves
 from hermes_tui.sessions.scan import MOST_MATCHES, Wanted
 from hermes_tui.sessions.search.model import Field, Match, SourceMatch
+from hermes_tui.sessions.search.stores import SourceSessions
 from hermes_tui.sessions.words import is_dense
-from session_adapters.reading.searchable import Text
+from session_adapters.base import Adapter
 
 __all__ = ["own_rows", "own_terms"]
 
@@ -32,9 +33,16 @@ def own_terms(tree: Tree) -> tuple[str, Sequence[str]] | None:
     return None if expression is None else (expression, ["".join(leaf.tokens) for leaf in dense])
 
 
-def own_rows(rows: Iterable[Text], wanted: Mapping[str, Wanted], *, rewound: bool) -> Iterator[SourceMatch]:
-    """What rows of a store's own index, the newest first, say of the sessions that are `wanted` (by native id): of
-    one all at once, or the first `MOST_MATCHES`."""
+def own_rows(
+    adapter: Adapter, shelf: SourceSessions, wanted: Mapping[str, Wanted], thorough: bool, *, rewound: bool
+) -> Iterator[SourceMatch]:
+    """What a store's own index says of the sessions that are `wanted` (by native id), for all the same: of one all at
+    once, or the first `MOST_MATCHES`. `thorough`: all of it, whatever that takes."""
+    asked = own_terms(next(iter(wanted.values())).search.tree)
+    if asked is None:
+        return
+    some = None if len(wanted) == len(shelf.sessions) else wanted
+    rows = adapter.full_text(shelf.source, *asked, thorough=thorough, session_ids=some) or ()
     places: dict[str, list[Match]] = {}
     for row in rows:
         if row.session_id not in wanted or (row.visibility == "rewound" and not rewound):

@@ -9,14 +9,16 @@ from typing import NamedTuple
 from hermes_tui.sessions.index.source_state import key_of
 from hermes_tui.sessions.query import Query, Search
 from hermes_tui.sessions.query.filters import MESSAGE_FILTERS
-from hermes_tui.sessions.query.tree import SessionFilter, Tree, leaves
+from hermes_tui.sessions.query.tree import SessionFilter, Tree, Word, leaves
 from hermes_tui.sessions.search.stores import CatalogueStores, Place, SourceSessions
 from session_adapters.model import SessionSummary
 
-__all__ = ["Decision", "decide"]
+__all__ = ["Decision", "decide", "is_dear"]
 
 _FEW = 256
 """Sessions, at most, that the index is told to look at alone."""
+_BEGUN = 2
+"""Letters of a word, at most, with which very many words begin."""
 _NOBODY = SessionSummary(agent="", session_id="")
 
 
@@ -94,3 +96,9 @@ def _verdicts(stores: CatalogueStores, query: Query) -> Iterable[tuple[bool, ...
     """For each session which of the query's filters it passes."""
     filters = [leaf for leaf in leaves(query.tree) if isinstance(leaf, SessionFilter)]
     return zip(*(stores.verdicts(one) for one in filters), strict=True) if filters else repeat(())
+
+
+def is_dear(tree: Tree) -> bool:
+    """Whether so little of a word is known that looking it up in tool text takes longer than typing the next letter
+    should: where what was said fills the answer, that one is waited for."""
+    return any(isinstance(leaf, Word) and leaf.prefix and len(leaf.tokens[-1]) <= _BEGUN for leaf in leaves(tree))

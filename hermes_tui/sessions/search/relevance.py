@@ -1,58 +1,159 @@
-"""Ranks a text against a query from 0 to 1, the same for every agent.
+"""Ranks a message against a query by BM25, from 0 to 1.
 
-One formula over the texts themselves, not the engines' own figures: those of two FTS5 tables, or of a table and a
-file, cannot be compared. What counts: where the words stand (title, prompt, reply, tool output), how many of the
-alternatives are there, how often and in how long a text (saturating, as in BM25), and in how many texts of a session.
+The rule is that of SQLite's FTS5, which Hermes' own `session_search` goes by: a word counts more the rarer it is,
+the oftener it stands in a message and the shorter the message is. A message is what was said and what tools were
+given and gave; what was only thought counts neither for it nor for its length. A session fits as well as its best
+message. The sum is divided by what it could come to at most, so that numbers of all queries are of one size, and what
+a tool or the program wrote counts a little less than what somebody said.
 """
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
-from math import log1p
+from math import log, log1p
+from typing import NamedTuple
 
+from hermes_tui.sessions.index.reading.expression import phrase_of
+from hermes_tui.sessions.index.reading.reader import Hit, IndexCoverage, Place, SearchIndex
+from hermes_tui.sessions.index.schema import IndexUnusable
+from hermes_tui.sessions.index.signs import count_indexed
 from hermes_tui.sessions.query import Search
-from hermes_tui.sessions.query.tree import Inside, Literally, TextUnit, Word, leaves
+from hermes_tui.sessions.query.tree import Inside, Literally, Tree, Word, leaves
 from hermes_tui.sessions.search.model import Field
+from hermes_tui.sessions.words import Passage, count_words
+from session_adapters.reading.searchable import Text
 
-__all__ = ["MOST_RANKED", "of_place", "of_session", "of_unit"]
+__all__ = [
+    "MOST_RANKED",
+    "PLAIN",
+    "Weights",
+    "looked_for",
+    "of_place",
+    "of_session",
+    "of_text",
+    "of_title",
+    "scored",
+    "weigh",
+]
 
 MOST_RANKED = 300
-"""Of more conversations only so many are put in order by how well they fit; the newest."""
+"""Conversations that a search which is typed puts in order by how well they fit; more of them stay by date."""
+_COUNTED = 50
+"""Occurrences in a text; more are not counted."""
 
+_K1, _B = 1.2, 0.75
+"""FTS5's own: how soon further occurrences count for nothing, and how much the length of a message does."""
+_RAREST = 1e-6
+"""What a word counts at least, one that is in more than half of all messages."""
+_WROTE = 0.8
+"""What a message counts that nobody said."""
+_USUAL = 60.0
+"""Words of a message of ordinary length."""
 _TITLE, _PROMPT, _REPLY, _TOOL = 1.0, 0.9, 0.8, 0.55
-_USUAL = 400.0
-"""Characters of a text of ordinary length."""
-_SATURATION = 1.2
-_ENOUGH = 50
-"""Occurrences; more are not counted."""
 
 
-def of_unit(search: Search, unit: TextUnit, field: Field) -> float:
-    """How well one text fits."""
-    place = of_place(field, unit.role)
-    wanted = [leaf for leaf in leaves(search.tree, positive=True) if isinstance(leaf, Word | Literally | Inside)]
+class Weights(NamedTuple):
+    """What is known of all messages that are searched."""
+
+    average: float = _USUAL
+    """Words of one."""
+    shares: Mapping[Tree, float] | None = None
+    """What each condition of a query that is looked for in texts counts, 1 in all; None: as much as any other."""
+
+
+PLAIN = Weights()
+"""Where there is no index to ask."""
+
+
+def _rarity(messages: int, holding: int) -> float:
+    """What a word counts that so many of the messages hold."""
+    return max(_RAREST, log((messages - holding + 0.5) / (holding + 0.5))) if holding <= messages else _RAREST
+
+
+def looked_for(tree: Tree) -> Sequence[Word | Literally | Inside]:
+    """The conditions of a query on what stands in texts, each once."""
+    found = (leaf for leaf in leaves(tree, positive=True) if isinstance(leaf, Word | Literally | Inside))
+    return list(dict.fromkeys(found))
+
+
+def weigh(index: SearchIndex, tree: Tree) -> Weights:
+    """What the words of a query count by an index; `PLAIN` where it cannot be asked."""
+    try:
+        messages, average = index.collected()
+        if not messages:
+            return PLAIN
+        wanted = set(looked_for(tree))
+        if len(wanted) < 2:
+            return Weights(average)
+        each = {leaf: _rarity(messages, index.frequency(leaf)) for leaf in wanted}
+    except IndexUnusable:
+        return PLAIN
+    return Weights(average, {leaf: one / sum(each.values()) for leaf, one in each.items()})
+
+
+def scored(
+    index: SearchIndex,
+    tree: Tree,
+    coverage: IndexCoverage,
+    weights: Weights,
+    most: int,
+    among: Collection[Place] | None,
+) -> Iterator[tuple[Hit, float]]:
+    """How well each message fits, as `SearchIndex.counted` finds them. Raises `IndexUnusable`."""
+    phrases = {leaf: phrase for leaf in leaves(tree, positive=True) if (phrase := phrase_of(leaf))}
+    if not phrases:
+        return
+    shares = weights.shares or dict.fromkeys(phrases, 1 / len(phrases))
+    for hit, one in index.counted(tree, coverage, most, among=among) or ():
+        counts = ((shares.get(leaf, 0.0), one.counts.get(phrase, 0)) for leaf, phrase in phrases.items())
+        yield hit, _of_role(hit.role) * _fit(counts, one.length, weights.average)
+
+
+def _fit(counts: Iterable[tuple[float, int]], length: int, average: float) -> float:
+    """How well a message of so many words fits: of each word what it counts, 1 in all, and how often it is there."""
+    less = _K1 * (1 - _B + _B * length / average)
+    return sum(share * count / (count + less) for share, count in counts)
+
+
+def of_text(search: Search, text: Text, weights: Weights = PLAIN) -> float:
+    """How well a message fits; 1 where nothing is looked for in texts."""
+    length = count_indexed(text.prose) + count_indexed(text.tool) - count_words(text.tool[: text.thought])
+    return _of_role(text.role) * _of_texts(search, (text.prose, text.tool[text.thought :]), length, weights)
+
+
+def of_title(search: Search, title: str, weights: Weights = PLAIN) -> float:
+    """How well a title fits: as a message does."""
+    return _of_texts(search, (title,), count_indexed(title), weights)
+
+
+def _of_texts(search: Search, texts: Iterable[str], length: int, weights: Weights) -> float:
+    wanted = looked_for(search.tree)
     if not wanted:
-        return place
-    counts = [_occurrences(leaf, unit) for leaf in wanted]
-    length = 0.25 + 0.75 * len(unit.passage.text) / _USUAL
-    density = sum(count / (count + _SATURATION * length) for count in counts) / len(counts)
-    there = sum(count > 0 for count in counts) / len(counts)
-    return place * (0.2 + 0.5 * there + 0.3 * density)
+        return 1.0
+    passages = [Passage(text) for text in texts if text]
+    shares = weights.shares or dict.fromkeys(wanted, 1 / len(wanted))
+    counts = [(shares.get(leaf, 0.0), sum(_occurrences(leaf, passage) for passage in passages)) for leaf in wanted]
+    return _fit(counts, length, weights.average)
+
+
+def _of_role(role: str) -> float:
+    return 1.0 if role in ("user", "assistant") else _WROTE
 
 
 def of_place(field: Field, role: str) -> float:
-    """How much it counts where a text stands."""
+    """How much it counts where a text stands, as long as no text was looked at."""
     return _TITLE if field == "title" else _TOOL if field == "tool" else _PROMPT if role == "user" else _REPLY
 
 
 def of_session(best: float, count: int) -> float:
-    """How well a session fits: its best text, and a little for every other one of `count`."""
+    """How well a session may fit: its best text, and a little for every other one of `count`."""
     return min(1.0, best * (1.0 + 0.1 * log1p(max(0, count - 1))))
 
 
-def _occurrences(leaf: Word | Literally | Inside, unit: TextUnit) -> int:
+def _occurrences(leaf: Word | Literally | Inside, passage: Passage) -> int:
     if isinstance(leaf, Literally):
-        return unit.passage.text.count(leaf.text)
+        return min(_COUNTED, passage.text.count(leaf.text))
     if isinstance(leaf, Inside):
-        return sum(1 for _ in islice(leaf.spans(unit.passage.text), _ENOUGH))
-    return unit.passage.count(leaf.tokens, leaf.prefix, _ENOUGH)
+        return sum(1 for _ in islice(leaf.spans(passage.text), _COUNTED))
+    return passage.count(leaf.tokens, leaf.prefix, _COUNTED)

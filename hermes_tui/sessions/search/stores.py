@@ -117,6 +117,11 @@ class CatalogueStores:
             for one in shelf.sessions
         }
 
+    def places(self, unified_ids: Iterable[str]) -> Sequence[Place]:
+        """Where sessions are, as `by_place` has it."""
+        shelves = ((self.by_session[one], one.partition(":")[2]) for one in unified_ids)
+        return [(*key_of(shelf.source), shelf.named or native) for shelf, native in shelves]
+
     @cached_property
     def answering(self) -> Sequence[SourceSessions]:
         """Those with an index of their own."""

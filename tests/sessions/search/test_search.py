@@ -96,7 +96,7 @@ def test_what_was_asked_goes_before_what_was_said_and_that_before_what_tools_wro
     assert [one.session_id for one in found] == [by_prompt.stem, by_reply.stem, by_tool.stem]
     assert [one.match_field for one in found] == ["prose", "prose", "tool"]
     scores = [one.relevance_score or 0.0 for one in found]
-    assert scores[0] == 1.0 and scores[0] > scores[1] > scores[2] > 0.0
+    assert scores[0] == scores[1] == 1.0 > scores[2] > 0.0
 
 
 def test_options_narrow_before_the_cut(tiny_home: TinyHome, manager: SessionManager) -> None:

@@ -19,7 +19,7 @@ from hermes_tui.sessions.query.tree import (
     Word,
 )
 
-__all__ = ["Expression", "expression", "match_expression"]
+__all__ = ["Expression", "expression", "match_expression", "phrase_of"]
 
 _LEAVES = 200
 """More words than this are not asked."""
@@ -58,6 +58,12 @@ def expression(tree: Tree) -> Expression:
     except (_TooMuch, RecursionError):
         return _EVERYTHING._replace(exact=False)
     return found._replace(exact=compiler.exact)
+
+
+def phrase_of(leaf: Tree) -> str:
+    """How FTS5 is asked for one condition on words; empty where it cannot be told by one phrase."""
+    found = expression(leaf)
+    return found.text if found.inside and found.exact and isinstance(leaf, Word | Literally) else ""
 
 
 class _Compiler:

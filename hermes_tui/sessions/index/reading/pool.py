@@ -11,6 +11,7 @@ from typing import TypeVar
 
 import apsw
 
+from hermes_tui.sessions.index.reading.counting import prepare
 from hermes_tui.sessions.index.schema import Damaged, IndexUnusable, broken, note_damage, open_reader, read_seal
 
 __all__ = ["STEPS_A_LOOK", "Pool", "Stop"]
@@ -96,6 +97,7 @@ class Pool:
             connection = self._idle.pop() if self._idle else None
         if connection is None:
             connection = open_reader(self._path)
+            prepare(connection)
         kept = False
         try:
             yield connection

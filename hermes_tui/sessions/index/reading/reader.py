@@ -7,12 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
+from time import monotonic
 from typing import NamedTuple
 
 import apsw
 import msgspec
 
+from hermes_tui.sessions.index.reading.counting import Collected, Counted, collected, counted, frequency
 from hermes_tui.sessions.index.reading.coverage import IndexCoverage, Stock, generation_of
+from hermes_tui.sessions.index.reading.expression import phrase_of
 from hermes_tui.sessions.index.reading.pool import Pool, Stop
 from hermes_tui.sessions.index.reading.questions import Field, Question, question
 from hermes_tui.sessions.index.reading.rows import Facts, Place, field_of, holding, page
@@ -29,6 +32,9 @@ _FIRST_GROUPED = 512
 _GROWTH = 2
 """Times as many are read next, and at first where words are only begun, which costs most of what all would."""
 _LARGEST = 1 << 16
+_KEPT = 300.0
+"""Seconds for which it is not looked again how many messages there are, where they are many."""
+_MANY = 20_000
 _HIGHEST = 1 << 62
 _FIELDS: Sequence[Field] = ("prose", "tool")
 
@@ -75,6 +81,7 @@ class SearchIndex:
         self._pool = Pool(path)
         self._ask = self._pool.ask
         self._stock = Stock()
+        self._collected: tuple[str, float, Collected] | None = None
 
     @property
     def problem(self) -> str:
@@ -193,6 +200,40 @@ class SearchIndex:
 
         return self._pool.ask_until(read, stop) or ()
 
+    def counted(
+        self, tree: Tree, coverage: IndexCoverage, most: int, *, among: Collection[Place] | None = None
+    ) -> list[tuple[Hit, Counted]] | None:
+        """The newest rows, at most `most`, that satisfy `tree`, of sessions `among` those alone; each with how often
+        its words stand in the message. None where the index does not tell exactly. Raises `IndexUnusable`."""
+        asked = question(tree)
+        if asked is None or not asked.exact:
+            return None
+
+        def read(connection: apsw.Connection) -> list[Counted]:
+            _check(connection, coverage)
+            return counted(connection, asked, most, among)
+
+        found = [(_hit_of(one), one) for one in self._ask(read)]
+        levels = coverage.numbers
+        return [(hit, one) for hit, one in found if levels.get(one.source, Level.NOTHING) >= asked.level(hit.field)]
+
+    def collected(self) -> Collected:
+        """How many messages there are in the index, a few minutes ago at most. Raises `IndexUnusable`."""
+
+        def read(connection: apsw.Connection) -> Collected:
+            generation, known = generation_of(connection), self._collected
+            kept = _KEPT if known is not None and known[2].messages > _MANY else 0.0
+            if known is None or known[0] != generation or known[1] < monotonic() - kept:
+                known = self._collected = (generation, monotonic(), collected(connection))
+            return known[2]
+
+        return self._ask(read)
+
+    def frequency(self, leaf: Tree) -> int:
+        """In how many texts one condition on words holds; 0 where the index cannot tell. Raises `IndexUnusable`."""
+        phrase = phrase_of(leaf)
+        return self._ask(lambda connection: frequency(connection, phrase)) if phrase else 0
+
     def _pages(
         self,
         asked: Question,
@@ -225,6 +266,12 @@ def _check(connection: apsw.Connection, coverage: IndexCoverage) -> None:
     """Raises `IndexUnusable` where the index is another than was looked at."""
     if generation_of(connection) != coverage.generation:
         raise IndexUnusable("it was made anew while it was asked")
+
+
+def _hit_of(one: Counted) -> Hit:
+    time = one.at / 1000 if one.at is not None else float(one.row >> SECOND)
+    visibility, field = VISIBILITY[one.visibility], field_of(one.said)
+    return Hit(*one.place, one.key.partition("\0")[0], time, one.role, visibility, field, one.row)
 
 
 def _hits(found: Iterable[Facts], asked: Question, coverage: IndexCoverage) -> Iterator[Hit]:

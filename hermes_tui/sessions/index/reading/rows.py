@@ -7,7 +7,7 @@ others.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import cache
 
 import apsw
@@ -17,7 +17,7 @@ from hermes_tui.sessions.index.reading.questions import Case, Field, Name, Quest
 from hermes_tui.sessions.index.schema import ROLE
 from hermes_tui.sessions.index.source_state import VISIBILITY
 
-__all__ = ["Facts", "Place", "field_of", "holding", "page"]
+__all__ = ["Facts", "Place", "Value", "field_of", "holding", "names_of", "page", "select_rows", "select_words"]
 
 Value = str | int
 Meant = Callable[[Name], Sequence[int]]
@@ -54,6 +54,8 @@ WHERE message.session IN (SELECT session.id FROM json_each(?) AS wanted
     CROSS JOIN source ON source.agent = value ->> 0 AND source.path = value ->> 1 AND source.native = value ->> 2
     CROSS JOIN session ON session.source = source.id AND session.native = value ->> 3)
 """
+EVER = (0, 1 << 62)
+"""All rows: the first, and the one behind the last."""
 _STRETCHES = 40
 """Stretches of `called`, each in the order of its messages, that SQLite may merge as they are read."""
 _LOOKS = 4
@@ -81,7 +83,7 @@ def page(
     """What is known of `most` rows whose numbers are below `below`, the newest first; or, unless `each` is wanted, of
     the newest in each session that the user wrote, and of the newest by others: each stands for those like it, and
     how well a session fits depends on no more. Only of sessions `among` those, where they are given."""
-    rows, bound = _rows(asked, fields, _names_of(connection), low, below)
+    rows, bound = _rows(asked, fields, names_of(connection), low, below)
     if not rows:
         return []
     bound.append(most)
@@ -97,14 +99,14 @@ def holding(
 ) -> list[tuple[int, int, Place]]:
     """The sessions in which anything is found: the number of the source, 1 for prose, and where it is. Messages that
     were taken back count where they are wanted."""
-    rows, bound = _rows(asked, fields, _names_of(connection), 0, 1 << 63)
+    rows, bound = _rows(asked, fields, names_of(connection), 0, 1 << 63)
     if not rows:
         return []
     sql = _HOLDING.format(rows=rows)
     return _HELD.decode(connection.execute(sql, (*bound, -1 if rewound else _REWOUND)).get)
 
 
-def _names_of(connection: apsw.Connection) -> Meant:
+def names_of(connection: apsw.Connection) -> Meant:
     """What gives the numbers of the names that begin with a role, or have a tool or a file in them."""
 
     @cache
@@ -123,27 +125,25 @@ def _rows(asked: Question, fields: Sequence[Field], meant: Meant, low: int, belo
         select
         for field in fields
         for case in asked.cases
-        for select in _selects(case, field, meant, (low, (below - (field == "prose") + 1) >> 1), alone=alone)
+        for select in select_rows(case, field, meant, (low, (below - (field == "prose") + 1) >> 1), alone=alone)
     ]
     union = " UNION ALL " if len(every) <= len(fields) and alone else " UNION "
     return union.join(sql for sql, _ in every), [value for _, bound in every for value in bound]
 
 
-def _selects(
-    case: Case, field: Field, meant: Meant, span: tuple[int, int], *, alone: bool
+def select_rows(
+    case: Case, field: Field, meant: Meant, span: tuple[int, int] = EVER, *, alone: bool
 ) -> Iterator[tuple[str, list[Value]]]:
+    """The rows of a case in a table, as `id` and `said`."""
+    if case.words:
+        yield select_words(case, field, meant, span)
+        return
     said = int(field == "prose")
-    row = f"{field}.rowid" if case.words else "one.message"
-    more = [_named(row, name, meant(name), span) for name in case.names[0 if case.words else 1 :]]
-    more += [_named(f"NOT {row}", name, meant(name), span) for name in case.nameless]
+    more = _conditions(case, case.names[1:], "one.message", meant, span)
     if case.unwanted:
-        more.append((f"+{row} NOT IN (SELECT rowid FROM {field} WHERE {field} MATCH ?)", [case.unwanted]))
+        more.append((f"+one.message NOT IN (SELECT rowid FROM {field} WHERE {field} MATCH ?)", [case.unwanted]))
     rest = "".join(f" AND {sql}" for sql, _ in more)
     bound = [*span, *(value for _, values in more for value in values)]
-    if case.words:
-        sql = f"SELECT rowid AS id, {said} AS said FROM {field} WHERE {field} MATCH ? AND rowid >= ? AND rowid < ?"
-        yield f"{sql}{rest}", [case.words, *bound]
-        return
     numbers = meant(case.names[0])
     has = "prose IS NOT NULL OR tool IS NULL" if said else "tool IS NOT NULL"  # one without any text counts as prose
     sql = f"""SELECT DISTINCT one.message AS id, {said} AS said FROM called AS one
@@ -154,6 +154,24 @@ def _selects(
             yield f"{sql} AND name = {number}", list(bound)
     else:
         yield f"{sql} AND name IN (SELECT value FROM json_each(?))", [*bound, _listed(numbers)]
+
+
+def select_words(
+    case: Case, field: Field, meant: Meant, span: tuple[int, int] = EVER, more: str = ""
+) -> tuple[str, list[Value]]:
+    """The rows of a case with words in a table, as `id` and `said`, and what else is to be told of each."""
+    conditions = _conditions(case, case.names, f"{field}.rowid", meant, span)
+    rest = "".join(f" AND {sql}" for sql, _ in conditions)
+    columns = f"rowid AS id, {int(field == 'prose')} AS said{more}"
+    sql = f"SELECT {columns} FROM {field} WHERE {field} MATCH ? AND rowid >= ? AND rowid < ?{rest}"
+    return sql, [case.words, *span, *(value for _, values in conditions for value in values)]
+
+
+def _conditions(
+    case: Case, names: Iterable[Name], row: str, meant: Meant, span: tuple[int, int]
+) -> list[tuple[str, list[Value]]]:
+    found = [_named(row, name, meant(name), span) for name in names]
+    return found + [_named(f"NOT {row}", name, meant(name), span) for name in case.nameless]
 
 
 def _named(row: str, name: Name, numbers: Sequence[int], span: tuple[int, int]) -> tuple[str, list[Value]]:

@@ -9,6 +9,7 @@ from hermes_tui.sessions.index.schema import FILE, ROLE, SECOND, TOOL
 from hermes_tui.sessions.index.signs import indexable
 from hermes_tui.sessions.index.source_state import VISIBILITY, IndexedMessage, Level
 from hermes_tui.sessions.index.writing.writer import IndexWriter
+from hermes_tui.sessions.words import count_words
 from session_adapters.base import Source
 from session_adapters.reading.searchable import SessionTexts, Text
 from session_adapters.text import scrub
@@ -136,11 +137,13 @@ class Sink:
         if row is not None:
             shown, row.visibility = row.visibility, visibility
             before = row.names
-            row.names = before if self._prose_only else names
+            if not self._prose_only:
+                row.names, row.thought = names, _thought(text)
             if self._fill(row, prose, tool) or shown != visibility or before != row.names:
                 self._writer.change(row, before)
         elif prose or tool or names:
             row = self._rows[key] = IndexedMessage(0, at, visibility, _mark(prose), _mark(tool), names)
+            row.thought = _thought(text) if tool else None
             self._writer.add(self._sessions[text.session_id], key, self._second, text.role, row)
             self._writer.words("prose", row.id, indexable(prose))
             self._writer.words("tool", row.id, indexable(tool))
@@ -177,6 +180,11 @@ def _utf8(text: str) -> bytes:
         return text.encode()
     except UnicodeEncodeError:
         return scrub(text).encode()
+
+
+def _thought(text: Text) -> int | None:
+    """Words that were thought; None for none."""
+    return count_words(text.tool[: text.thought]) or None if text.thought else None
 
 
 def _milliseconds(text: Text) -> int | None:

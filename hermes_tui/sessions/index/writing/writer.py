@@ -34,8 +34,8 @@ _STRUCK = "UPDATE meta SET value=(SELECT value + 1 FROM meta WHERE key='commits'
 _SESSION = "INSERT INTO session(id, source, native) VALUES(?,?,?)"
 _MARK = "UPDATE session SET mark=? WHERE id=?"
 _NAME = "INSERT INTO name VALUES(?,?,?)"
-_MESSAGE = "INSERT INTO message VALUES(?,?,?,?,?,?,?,?,?)"
-_CHANGED = "UPDATE message SET visibility=?, prose=?, tool=?, names=? WHERE id=?"
+_MESSAGE = "INSERT INTO message VALUES(?,?,?,?,?,?,?,?,?,?)"
+_CHANGED = "UPDATE message SET visibility=?, prose=?, tool=?, names=?, thought=? WHERE id=?"
 _PUT = "INSERT INTO {table}(rowid, text) VALUES(?,?)"
 _TAKE_OUT = "DELETE FROM {table} WHERE rowid=?"
 
@@ -239,7 +239,7 @@ class IndexWriter:
 
     def rows(self, session: int, keys: Collection[str] | None = None) -> dict[str, IndexedMessage]:
         """What there is of a session, or of its messages with these keys, by the messages' keys."""
-        sql = "SELECT key, id, at, visibility, prose, tool, names FROM message WHERE session=?1"
+        sql = "SELECT key, id, at, visibility, prose, tool, names, thought FROM message WHERE session=?1"
         if keys is not None:
             sql += " AND key IN (SELECT value FROM json_each(?2))"
         wanted = () if keys is None else (json.dumps(list(keys)),)
@@ -248,13 +248,13 @@ class IndexWriter:
     def add(self, session: int, key: str, second: int, role: str, row: IndexedMessage) -> None:
         """Put in a row, which gets its number here."""
         row.id = self._numbers.next(second)
-        facts = (session, key, row.at, role, row.visibility, row.prose, row.tool, row.names)
+        facts = (session, key, row.at, role, row.visibility, row.prose, row.tool, row.names, row.thought)
         self._rows[_MESSAGE].append((row.id, *facts))
         self._call(row, None)
 
     def change(self, row: IndexedMessage, names: str | None) -> None:
         """Write down what became of a row, which had those names before."""
-        self._rows[_CHANGED].append((row.visibility, row.prose, row.tool, row.names, row.id))
+        self._rows[_CHANGED].append((row.visibility, row.prose, row.tool, row.names, row.thought, row.id))
         self._call(row, names)
 
     def remove(self, row: IndexedMessage) -> None:

@@ -11,11 +11,11 @@ from msgspec.structs import replace
 from hermes_tui.sessions.index.reading.reader import SearchIndex
 from hermes_tui.sessions.query import Query
 from hermes_tui.sessions.query.subsumption import narrows
-from hermes_tui.sessions.search.discovery import RANKED
 from hermes_tui.sessions.search.engine import Hunt
 from hermes_tui.sessions.search.grouping import FoundConversation, Gathering
 from hermes_tui.sessions.search.incremental.snapshot import LiveSnapshot, SnapshotView, live_result
 from hermes_tui.sessions.search.model import SearchCoverage
+from hermes_tui.sessions.search.relevance import MOST_RANKED
 from hermes_tui.sessions.search.stores import CatalogueStores
 from session_adapters.model import Problem
 
@@ -108,9 +108,9 @@ class LiveAnswer:
     def _picture(self, *, done: bool) -> SnapshotView:
         self._version += 1
         found, hunt = self._gathering.newest_first(), self._hunt
-        ranked = done and hunt.complete and not hunt.more and len(found) <= RANKED and _have_places(found)
+        ranked = done and hunt.complete and not hunt.more and len(found) <= MOST_RANKED and _have_places(found)
         if ranked and _is_scored(found):
-            found = self._gathering.best_first(found, len(found))
+            found = self._gathering.best_first(found)
         elif ranked:
             found = self._gathering.likely_first(found)
         chosen = found[:_SHOWN]

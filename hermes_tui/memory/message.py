@@ -12,9 +12,6 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
-from session_adapters.hector.messages import MessageParts
-from session_adapters.hector.records import decoded
-
 __all__ = ["HectorMessage", "NativeRole", "native_role"]
 
 NativeRole = Literal["ROLE_USER", "ROLE_AGENT", "ROLE_SYSTEM", "ROLE_TOOL", "ROLE_UNSPECIFIED"]
@@ -52,6 +49,8 @@ class HectorMessage(Struct, frozen=True, kw_only=True):
     @classmethod
     def of_value(cls, value: Mapping[str, Any]) -> HectorMessage:
         """A message of the protocol, with calls, results and files as they are there."""
+        from session_adapters.hector.messages import MessageParts  # with its adapter: only who reads JSON needs it
+
         about = value.get("metadata")
         kept = about.get("kept_from") if isinstance(about, dict) else None
         return cls(
@@ -65,6 +64,8 @@ class HectorMessage(Struct, frozen=True, kw_only=True):
     @classmethod
     def of_json(cls, text: str) -> HectorMessage:
         """What a column holds. Raises `ValueError`, one clause."""
+        from session_adapters.hector.records import decoded
+
         try:
             value = decoded(text)
         except ValueError as error:
@@ -76,6 +77,8 @@ class HectorMessage(Struct, frozen=True, kw_only=True):
     @property
     def is_empty(self) -> bool:
         """It has no text, calls no tool and carries no result: Hector's agent does not save it."""
+        from session_adapters.hector.messages import MessageParts
+
         parts = MessageParts.of_message(self.value)
         return not (self.text or parts.calls or parts.results)
 

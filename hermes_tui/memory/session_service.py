@@ -124,7 +124,9 @@ def since_checkpoint(
         return None
     kept = messages[at].kept_from
     first = next((place for place in range(at) if messages[place].message_id == kept), at) if kept else at
-    return messages[at:] if first == at else [messages[at], *messages[first:at], *messages[at + 1 :]]
+    # Among those that are kept, an earlier summary has nothing to say that this one does not.
+    stay = [one for one in messages[first:at] if not is_checkpoint(one)]
+    return [messages[at], *stay, *messages[at + 1 :]] if stay else messages[at:]
 
 
 def identified(messages: Iterable[HectorMessage]) -> list[HectorMessage]:

@@ -190,11 +190,12 @@ class SQLSessionService:
                 first = min(number, kept[0][0]) if kept else number
             rows = statements.run(
                 f"SELECT sequence_num, message_id, {as_bytes(self._dialect)} FROM session_messages"
-                f" WHERE {_OWN} AND sequence_num >= ? AND sequence_num <> ? ORDER BY sequence_num",
-                self._agent_id, session_id, first, number,
+                f" WHERE {_OWN} AND sequence_num >= ? ORDER BY sequence_num",
+                self._agent_id, session_id, first,
             )  # fmt: skip
-            following = _decoded(rows)
-            return LoadedMessages([checkpoint, *following.messages], following.problems)
+            loaded = _decoded(rows)
+            found = since_checkpoint(loaded.messages, is_checkpoint, roles)
+            return None if found is None else LoadedMessages(found, loaded.problems)
 
         return self._db.read(work)
 

@@ -4,22 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hermes_tui.sessions.context.practice import (
-    BUDGET,
-    PRESERVED,
-    TARGET,
-    Generation,
-    Limits,
-    checkpoints_in_practice,
-    load_state_in_practice,
-)
-from hermes_tui.sessions.context.stored import (
-    WINDOW,
-    NativeRole,
-    Stored,
-    find_checkpoint_as_written,
-    load_state_as_written,
-)
+from hermes_tui.memory.message import HectorMessage, NativeRole
+from hermes_tui.memory.session_service import InMemorySessionService
+from hermes_tui.memory.working import HABITS, StrategySettings, strategy_of
 from hermes_tui.sessions.context.windows import WindowChoice
 from session_adapters.model import Message
 
@@ -29,10 +16,13 @@ _EMPTY = "Hector 1.x really starts with an empty history here: its limited query
 _UNKNOWN = "Hector 1.x has no token_window; counted as 2.x would"
 
 
-def rows_of(messages: Sequence[Message]) -> list[tuple[Stored, list[int]]]:
+_SESSION = "session"
+
+
+def rows_of(messages: Sequence[Message]) -> list[tuple[HectorMessage, list[int]]]:
     """Each row with the places of its messages: one that carries results or errors shows as several, with ids that
     end in `.1`, `.2` and so on."""
-    found: list[tuple[Stored, list[int]]] = []
+    found: list[tuple[HectorMessage, list[int]]] = []
     for index, message in enumerate(messages):
         if found and message.id == f"{found[-1][0].message_id}.{len(found[-1][1])}":
             found[-1][1].append(index)
@@ -41,14 +31,21 @@ def rows_of(messages: Sequence[Message]) -> list[tuple[Stored, list[int]]]:
     return found
 
 
-def _stored(message: Message) -> Stored:
+def _stored(message: Message) -> HectorMessage:
     role: NativeRole = "ROLE_AGENT"
     if message.role == "user":
         role = "ROLE_USER"
     elif message.role == "system":
         role = "ROLE_UNSPECIFIED"
     author = {"user": "user", "system": "system"}.get(message.role, "assistant")
-    return Stored(message.id, role, message.content, author, message.kind != "notice")
+    return HectorMessage(
+        role=role,
+        text=message.content,
+        message_id=message.id,
+        author=author,
+        has_message=message.kind != "notice",
+        kept_from=message.kept_from,
+    )
 
 
 def hector_seen(messages: Sequence[Message], choice: WindowChoice) -> tuple[list[bool], list[int], str]:
@@ -65,24 +62,16 @@ def hector_seen(messages: Sequence[Message], choice: WindowChoice) -> tuple[list
     return seen, [rows[index][1][0] for index in checkpoints], note
 
 
-def _loaded(rows: Sequence[Stored], choice: WindowChoice) -> tuple[Sequence[Stored], list[int], str]:
-    strategy = choice.strategy or ""
-    size = choice.size or WINDOW
-    limits = Limits(size, choice.tokens or BUDGET, choice.target or TARGET, PRESERVED)
-    generation: Generation = "v2" if choice.generation == "v2" else "v1"
-    if choice.generation == "doc":
-        checkpoints = _all_as_written(rows)
-        if strategy != "token_window":
-            return load_state_as_written(rows, strategy or "summary_buffer", size), checkpoints, ""
-    else:
-        checkpoints = checkpoints_in_practice(rows, generation)
-    if generation == "v1" and strategy == "buffer_window":
+def _loaded(rows: Sequence[HectorMessage], choice: WindowChoice) -> tuple[Sequence[HectorMessage], list[int], str]:
+    generation, note = choice.generation, ""
+    name = choice.strategy or ("" if generation == "v2" else "summary_buffer")
+    if generation in ("v0", "v1") and name == "buffer_window":
         # What is documented is shown, because that is what somebody who chose it expects, and said besides.
-        return load_state_as_written(rows, strategy, size), checkpoints, _EMPTY
-    if generation == "v1" and strategy == "token_window":
-        return load_state_in_practice(rows, strategy, "v2", limits), checkpoints, _UNKNOWN
-    return load_state_in_practice(rows, strategy, generation, limits), checkpoints, ""
-
-
-def _all_as_written(rows: Sequence[Stored]) -> list[int]:
-    return [index for index, row in enumerate(rows) if find_checkpoint_as_written((row,)) is not None]
+        note = _EMPTY
+    elif generation in ("v0", "v1", "doc") and name == "token_window":
+        note = _UNKNOWN
+    settings = StrategySettings(strategy=name, window_size=choice.size, budget=choice.tokens, target=choice.target)
+    service = InMemorySessionService("", {_SESSION: rows})
+    loaded = strategy_of(settings, None, generation).load_state(_SESSION, service)
+    checkpoints = [index for index, row in enumerate(rows) if HABITS[generation].is_summary(row)]
+    return loaded.messages, checkpoints, note

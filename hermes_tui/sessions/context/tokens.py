@@ -12,7 +12,7 @@ import msgspec
 
 from session_adapters.model import Message
 
-__all__ = ["estimate", "fitting", "text_tokens"]
+__all__ = ["estimate", "text_tokens"]
 
 _PER_MESSAGE = 3
 
@@ -37,18 +37,6 @@ def estimate(messages: Iterable[Message]) -> int:
         if message.tool_result is not None:
             total += _value_tokens(message.tool_result.output)
     return total
-
-
-def fitting(newest_first: Iterable[int], budget: int, fewest: int) -> int:
-    """How many of the newest fit a budget, of which each takes so many tokens; never fewer than `fewest` where there
-    are as many."""
-    spent = count = 0
-    for tokens in newest_first:
-        spent += tokens
-        if spent > budget and count >= fewest:
-            break
-        count += 1
-    return count
 
 
 def _value_tokens(value: Any) -> int:

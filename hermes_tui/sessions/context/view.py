@@ -7,10 +7,12 @@ from collections.abc import Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
+from hermes_tui.memory.working.buffer_window import WINDOW
+from hermes_tui.memory.working.strategy import fitting
+from hermes_tui.memory.working.summary_buffer import BUDGET, FEWEST, TARGET
+from hermes_tui.memory.working.token_window import PRESERVED
 from hermes_tui.sessions.context.hector import hector_seen
-from hermes_tui.sessions.context.practice import BUDGET, FEWEST, PRESERVED, TARGET
-from hermes_tui.sessions.context.stored import WINDOW
-from hermes_tui.sessions.context.tokens import estimate, fitting, text_tokens
+from hermes_tui.sessions.context.tokens import estimate, text_tokens
 from hermes_tui.sessions.context.windows import WindowChoice
 from session_adapters.model import Message
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from hermes_tui.config import ContextWindow
 from hermes_tui.errors import ParseError, ValidationError
+from hermes_tui.memory.working.strategies import STRATEGIES, StrategyName
 from session_adapters.base import Memory
 from session_adapters.model import SessionSummary
 
@@ -17,16 +18,14 @@ if TYPE_CHECKING:
 
 __all__ = ["STRATEGIES", "WindowChoice", "choice_of", "parse_window", "window_for"]
 
-Strategy = Literal["summary_buffer", "buffer_window", "token_window"]
-STRATEGIES: tuple[Strategy, ...] = ("summary_buffer", "buffer_window", "token_window")
-_DEFAULTS: Mapping[str, Strategy] = {"v0": "summary_buffer", "v1": "summary_buffer", "doc": "summary_buffer"}
+_DEFAULTS: Mapping[str, StrategyName] = dict.fromkeys(("v0", "v1", "doc", "isolated"), "summary_buffer")
 """What Hector does where nobody says anything, by the generation of its tables; v2 takes everything."""
 
 
 class WindowChoice(Struct, frozen=True, kw_only=True):
     """A window, and who says so."""
 
-    strategy: Strategy | None = None
+    strategy: StrategyName | None = None
     """None: everything since the conversation was last summarised."""
     size: int | None = None
     tokens: int | None = None

@@ -9,7 +9,7 @@ there probably is the reason.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from pathlib import Path
 
@@ -56,11 +56,11 @@ class GatewayStart(msgspec.Struct, frozen=True, kw_only=True):
     """Why the counts could not be read; they are left where they are then."""
 
 
-def recover(home: Path, store: SessionStore, *, count_interrupted: bool = False) -> GatewayStart:
+def recover(home: Path, store: SessionStore, *, was_cut: Callable[[str], bool] | None = None) -> GatewayStart:
     """The first thing that a starting gateway does with its lanes. Counts stay until their lane is suspended, or has
-    a turn that ends: Hermes 0.19 drops them at every start, and so never counts to three. With `count_interrupted`
-    the lanes that a crash interrupted are counted here, by their resume marks, where the gateway did not do so when
-    it went down. Raises `StoreError`, `OSError`."""
+    a turn that ends: Hermes 0.19 drops them at every start, and so never counts to three. `was_cut` says of
+    a session whether its last turn was: after a crash such lanes are counted, and the others lose the mark that all
+    get which were active; None: all keep it, and who goes down counts, as Hermes. Raises `StoreError`, `OSError`."""
     marker = home / CLEAN_SHUTDOWN
     clean = marker.exists()
     if clean:
@@ -68,8 +68,13 @@ def recover(home: Path, store: SessionStore, *, count_interrupted: bool = False)
     marked = 0 if clean else store.suspend_recently_active(RECENT)
     known = {entry.session_key: entry for entry in store.list_sessions()}
     counts, problem = restart_counts(home)
-    if count_interrupted and not clean and not problem:
-        counts = count_busy(home, (key for key, entry in known.items() if entry.resume_pending))
+    if was_cut is not None and not clean:
+        pending = [entry for entry in known.values() if entry.resume_pending]
+        cut = {entry.session_key for entry in pending if was_cut(entry.session_id)}
+        for entry in pending:
+            if entry.session_key not in cut and entry.resume_reason == "restart_interrupted":
+                marked -= store.clear_resume_pending(entry.session_key)
+        counts = counts if problem else count_busy(home, cut)
     stuck = [key for key, number in counts.items() if number >= STUCK_AFTER and key in known]
     stuck = [key for key in stuck if not known[key].suspended]
     for key in stuck:

@@ -95,6 +95,10 @@ class Transcripts:
         yet. Raises `StoreError`."""
         return self.db.answer_to(session_id, message_id)
 
+    def is_cut(self, session_id: str) -> bool:
+        """Whether a turn began there and left no answer. Raises `StoreError`."""
+        return self.db.is_cut(session_id)
+
     def rewrite_transcript(self, session_id: str, messages: Iterable[Mapping[str, Any]]) -> bool:
         """Put these messages in the place of all there are (/retry, /undo, /compress); False if that failed and
         nothing was changed."""

@@ -114,7 +114,9 @@ class GatewayRunner:
     async def start(self) -> GatewayStart:
         """Recover the lanes, go on with turns that a restart interrupted, and hold messages until those have ended.
         Raises `StoreError`, `OSError`."""
-        started = await asyncio.to_thread(recover, self._home, self.store, count_interrupted=True)
+        # By the document every lane that was active is gone on with, also where nothing was cut.
+        was_cut = (lambda session_id: True) if self.store.config.documented else self.store.is_cut
+        started = await asyncio.to_thread(recover, self._home, self.store, was_cut=was_cut)
         await asyncio.to_thread(self._runner.started)
         lanes = await asyncio.to_thread(self.store.list_sessions)
         fresh = [one for one in lanes if auto_resumable(one, self._clock(), self.store.config.freshness)]

@@ -59,6 +59,7 @@ class SessionDB(Store):
     list_recent_user_messages = messages.list_recent_user_messages
     rewind_to_message = messages.rewind_to_message
     answer_to = messages.answer_to
+    is_cut = messages.is_cut
     has_platform_message_id = messages.has_platform_message_id
 
     get_ancestors = lineage.get_ancestors

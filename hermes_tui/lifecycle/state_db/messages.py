@@ -23,6 +23,7 @@ __all__ = [
     "append_message",
     "get_messages",
     "has_platform_message_id",
+    "is_cut",
     "list_recent_user_messages",
     "live",
     "message_count",
@@ -146,6 +147,16 @@ def answer_to(store: Store, session_id: str, platform_message_id: str) -> str | 
         (session_id, platform_message_id),
     )
     return None if row is None else preview(decode_content(row["content"]))
+
+
+def is_cut(store: Store, session_id: str) -> bool:
+    """Whether the session's last turn has no answer: its last message asks, or is a tool's call or result."""
+    row = store.row(
+        "SELECT role, tool_calls FROM messages"  # noqa: S608 - names of our own
+        f" WHERE session_id = ?{live(store, '')} ORDER BY id DESC LIMIT 1",
+        (session_id,),
+    )
+    return row is not None and (row["role"] != "assistant" or bool(row["tool_calls"]))
 
 
 def live(store: Store, alias: str, include_inactive: bool = False) -> str:

@@ -15,7 +15,7 @@ BOMBS ?=
 SOAK_ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo run test quick test-long lint types check format docs snapshots screenshots page bench queries soak bombs ccusage differential writers kills test-agents test-gateway build clean
+.PHONY: help demo run test quick test-long lint types check format docs snapshots screenshots page bench queries soak gateway-soak bombs ccusage differential writers kills test-agents test-gateway build clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' $(MAKEFILE_LIST) | while IFS='|' read -r name text; do \
@@ -72,6 +72,9 @@ queries: $(STAMP)  ## type ten thousand random and hostile queries, on the corpu
 
 soak: $(STAMP)  ## run the program beside ten agents that write, with random keys, and count its memory (MINUTES=60)
 	PYTHONPATH=$(HELPERS) $(BIN)/python -m benchmarks.soak $(if $(MINUTES),--minutes $(MINUTES)) $(SOAK_ARGS)
+
+gateway-soak: $(STAMP)  ## 100,000 messages through a gateway of ours that is killed again and again (SOAK_ARGS="--messages 2000")
+	PYTHONPATH=$(HELPERS) $(BIN)/python -m benchmarks.gateway_soak $(SOAK_ARGS)
 
 bombs: $(STAMP)  ## run every command on hostile stores of every agent, and print what each took (BOMBS=hermes,zstd)
 	PYTHONPATH=$(HELPERS) $(BIN)/python -m benchmarks.bombs $(if $(BOMBS),--only $(BOMBS))

@@ -79,10 +79,17 @@ class Program:
         before = dict(os.environ)
         os.environ.update(args.get("variables") or {}, HERMES_HOME=args["path"])
         try:
-            found = config.load_gateway_config().to_dict()
+            loaded = config.load_gateway_config()
         finally:
             os.environ.clear()
             os.environ.update(before)
+        if args.get("platforms"):
+            homes = {one.value: loaded.get_home_channel(one) for one in loaded.platforms}
+            return {
+                "connected": [one.value for one in loaded.get_connected_platforms()],
+                "homes": {name: home.to_dict() for name, home in homes.items() if home is not None},
+            }
+        found = loaded.to_dict()
         connected = ("platforms", "quick_commands", "streaming")
         return {name: value for name, value in found.items() if name not in connected}
 

@@ -22,6 +22,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from hermes_tui.errors import EntryError
+from hermes_tui.lifecycle.gateway.connected import VARIABLES, connected
 from hermes_tui.lifecycle.lane_index.entry import SessionEntry
 from hermes_tui.lifecycle.lane_index.fields import Fields, decode_object
 from hermes_tui.lifecycle.policy import FRESHNESS, SessionResetPolicy
@@ -62,9 +63,9 @@ class GatewayConfig(Struct, frozen=True, kw_only=True):
     sessions_dir: Path | None = None
     """Where the mirror `sessions.json` is."""
     connected_platforms: tuple[str, ...] = ()
-    """Platforms that the gateway talks to. Not in these files, where tokens decide over it: whoever knows says it."""
+    """Platforms that the gateway talks to: enabled, and with what they sign in with."""
     home_channels: Mapping[str, HomeChannel] = field(default_factory=dict)
-    """Platform → where its scheduled results go; given like the platforms."""
+    """Platform → where its scheduled results go."""
     freshness: float = FRESHNESS
     """Seconds for which a resume mark keeps a conversation; 0 or less: for ever."""
     gateway_timeout: float = TURN_TIMEOUT
@@ -148,6 +149,7 @@ class _Reading:
         if forced in (*_YES, *_NO):
             flags["multiplex_profiles"] = forced in _YES
         by_platform = {name.strip().lower(): one for name, one in self._overrides("reset_by_platform").items()}
+        platforms, homes = connected(self._json, self._yaml, variables)
         found = GatewayConfig(
             default_reset_policy=self._default_policy(variables),
             reset_by_platform=by_platform | self._documented_overrides(),
@@ -157,6 +159,8 @@ class _Reading:
             freshness=self._seconds("gateway_auto_continue_freshness", FRESHNESS),
             gateway_timeout=self._seconds("gateway_timeout", TURN_TIMEOUT),
             documented=self._documented,
+            connected_platforms=platforms,
+            home_channels=homes,
             problems=tuple(self._problems),
         )
         return replace(found, **{name: value for name, value in flags.items() if value is not None})
@@ -312,6 +316,6 @@ class _Reading:
         found: dict[str, str] = {}
         for line in lines:
             name, equals, value = line.strip().removeprefix("export ").partition("=")
-            if equals and name.strip() in _VARIABLES:
+            if equals and (name.strip() in _VARIABLES or name.strip() in VARIABLES):
                 found[name.strip()] = value.split(" #")[0].strip().strip("\"'")
         return found

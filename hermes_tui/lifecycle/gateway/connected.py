@@ -1,4 +1,4 @@
-"""Platforms that a gateway talks to, and their home channels, from its configuration.
+"""Platforms that a gateway talks to, and their home channels, as configured.
 
 Format: hermes-agent 0.19.0, `gateway/config.py`: `gateway.json`, over it `gateway.platforms` and `platforms` of
 `config.yaml` and a platform's own section there, over all of them variables. A platform is connected that is enabled

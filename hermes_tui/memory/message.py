@@ -11,6 +11,7 @@ from types import MappingProxyType
 from typing import Any, Literal
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 __all__ = ["HectorMessage", "NativeRole", "native_role"]
 
@@ -81,6 +82,10 @@ class HectorMessage(Struct, frozen=True, kw_only=True):
 
         parts = MessageParts.of_message(self.value)
         return not (self.text or parts.calls or parts.results)
+
+    def identified_as(self, message_id: str) -> HectorMessage:
+        """The same under this id."""
+        return self if self.message_id == message_id else replace(self, message_id=message_id)
 
     def to_json(self, message_id: str, context_id: str) -> str:
         """What is stored: the JSON it came with, or one with a single text, under this id and in this session. A

@@ -131,7 +131,7 @@ def since_checkpoint(
 
 def identified(messages: Iterable[HectorMessage]) -> list[HectorMessage]:
     """The same with an id of its own for each that has none."""
-    return [one if one.message_id else replace(one, message_id=str(uuid.uuid4())) for one in messages]
+    return [one.identified_as(one.message_id or str(uuid.uuid4())) for one in messages]
 
 
 class InMemorySessionService:

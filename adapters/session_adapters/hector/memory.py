@@ -19,7 +19,7 @@ from session_adapters.hector.places import CONFIGURATIONS
 from session_adapters.reading.files import read_small
 from session_adapters.reading.yaml_settings import read_yaml
 
-__all__ = ["memory_of"]
+__all__ = ["agents_of", "memory_of", "working_of"]
 
 _LIMIT = 1 << 20
 _AGENTS = re.compile(rb"agents[ \t]*:")
@@ -30,7 +30,7 @@ def memory_of(environment: Environment, path: str, agent: str | None, generation
     trouble = ""
     for file in _files(environment, path):
         try:
-            agents = _agents(read_small(file, _LIMIT))
+            agents = agents_of(read_small(file, _LIMIT))
         except (FileNotFoundError, NotADirectoryError):
             continue
         except (OSError, ValueError) as error:
@@ -53,7 +53,7 @@ def _files(environment: Environment, path: str) -> Iterator[Path]:
 
 
 @lru_cache(maxsize=8)
-def _agents(data: bytes) -> dict[str, Any]:
+def agents_of(data: bytes) -> dict[str, Any]:
     """What a configuration says of each agent's memory. Raises `ValueError`."""
     if not _AGENTS.search(data):
         return {}
@@ -68,9 +68,14 @@ def _only(agents: dict[str, Any]) -> Any:
     return said[0] if len(said) == 1 else None
 
 
+def working_of(memory: dict[str, Any]) -> dict[str, Any]:
+    """What an agent's `memory` says of its working memory: in the guide below another `working`."""
+    inner = memory.get("working")
+    return inner if isinstance(inner, dict) else memory
+
+
 def _memory(value: dict[str, Any], generation: str, source: str) -> Memory:
-    inner = value.get("working")
-    value = inner if isinstance(inner, dict) else value
+    value = working_of(value)
     strategy = value.get("strategy")
     target = value.get("target")
     return Memory(

@@ -15,7 +15,7 @@ from __future__ import annotations
 import os
 import re
 import stat
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -28,7 +28,17 @@ from session_adapters.reading.damage import reason_of
 from session_adapters.reading.files import read_small
 from session_adapters.reading.yaml_settings import read_yaml
 
-__all__ = ["CONFIGURATIONS", "PATH_VARIABLE", "HectorFile", "Trouble", "is_there", "places"]
+__all__ = [
+    "CONFIGURATIONS",
+    "PATH_VARIABLE",
+    "HectorFile",
+    "StoreSettings",
+    "Trouble",
+    "expanded",
+    "is_there",
+    "places",
+    "stores_of",
+]
 
 PATH_VARIABLE = "HERMES_TUI_HECTOR_PATH"
 
@@ -51,14 +61,23 @@ class HectorFile(NamedTuple):
     """What was expected there, or who named it."""
 
 
-class _Store(msgspec.Struct, frozen=True):
-    """`session_stores.*.sql` of v1, and `databases.*` of v2."""
+class StoreSettings(msgspec.Struct, frozen=True):
+    """`session_stores.*.sql` of v1, and `databases.*` of v2. Any text may name variables: see `expanded`."""
 
     driver: str = ""
     database: str = ""
     """The file, for `sqlite`; relative to where Hector runs."""
     host: str = ""
     port: Any = None
+    username: str = ""
+    password: str = ""
+    ssl_mode: str = ""
+    max_conns: int = 10
+    max_idle: int = 2
+
+    def __repr__(self) -> str:
+        """Without the password."""
+        return f"StoreSettings({self.driver} {self.host} {self.database})"
 
 
 def places(environment: Environment, dsns: Iterable[Dsn], trouble: Trouble) -> Iterator[HectorFile]:
@@ -120,13 +139,13 @@ def _configured(
             trouble(str(path), "", f"databases that it may name are not looked for: {reason_of(error)}")
         return
     try:
-        stores = _stores(data)
+        stores = stores_of(data)
     except ValueError as error:
         trouble(str(path), "", str(error))
         return
     for name, store in stores:
         driver = store.driver.lower()
-        database = _expanded(store.database, environment)
+        database = expanded(store.database, environment.variables)
         if driver in ("sqlite", "sqlite3") and database and database != ":memory:":
             yield HectorFile(folder / environment.expand(database), str(path.name))
         elif driver in ("postgres", "postgresql") and not _is_given(store, database, environment, known):
@@ -136,29 +155,30 @@ def _configured(
 
 
 @lru_cache(maxsize=32)
-def _stores(data: bytes) -> tuple[tuple[str, _Store], ...]:
+def stores_of(data: bytes) -> tuple[tuple[str, StoreSettings], ...]:
     """The databases in a configuration: none in one that is not Hector's. Raises `ValueError`."""
     if not _OURS.search(data):
         return ()
     value = read_yaml(data)
-    found: list[tuple[str, _Store]] = []
+    found: list[tuple[str, StoreSettings]] = []
     for top in ("session_stores", "databases"):
         stores = value.get(top) if isinstance(value, dict) else None
         for name, entry in stores.items() if isinstance(stores, dict) else ():
             inner = entry.get("sql") if top == "session_stores" and isinstance(entry, dict) else entry
             try:
-                found.append((f"{top}.{name}", msgspec.convert(inner, _Store, strict=False)))
+                found.append((f"{top}.{name}", msgspec.convert(inner, StoreSettings, strict=False)))
             except msgspec.MsgspecError:
                 continue  # kept in memory, or no store at all
     return tuple(found)
 
 
-def _expanded(value: str, environment: Environment) -> str:
-    return _VARIABLE.sub(lambda found: environment.variables.get(found[1]) or found[2] or "", value)
+def expanded(value: str, variables: Mapping[str, str]) -> str:
+    """A text with `${NAME}` and `${NAME:-otherwise}` replaced; what is not set is nothing."""
+    return _VARIABLE.sub(lambda found: variables.get(found[1]) or found[2] or "", value)
 
 
-def _is_given(store: _Store, database: str, environment: Environment, known: tuple[Dsn, ...]) -> bool:
+def _is_given(store: StoreSettings, database: str, environment: Environment, known: tuple[Dsn, ...]) -> bool:
     """Whether the user gave the address of this server."""
-    host = _expanded(store.host, environment) or "localhost"
+    host = expanded(store.host, environment.variables) or "localhost"
     place = f"{host}:{store.port or 5432}"
     return any(database == dsn.database and place in dsn.hosts for dsn in known)

@@ -12,8 +12,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from msgspec.structs import replace
-
 from hermes_tui.errors import StoreError, ValidationError
 from hermes_tui.memory.message import HectorMessage, NativeRole
 from hermes_tui.memory.session_service import (
@@ -299,5 +297,5 @@ def _decoded(rows: Iterable[Sequence[Any]]) -> LoadedMessages:
         except ValueError as error:
             problems.append(f"message {name}: {error}")
             continue
-        messages.append(message if message.message_id == name else replace(message, message_id=name))
+        messages.append(message.identified_as(name))
     return LoadedMessages(messages, tuple(problems))

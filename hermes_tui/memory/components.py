@@ -1,4 +1,4 @@
-"""What agents share: a connection pool for each store, one vector store for each collection.
+"""What agents share: a pool for each database, a store for each collection.
 
 Format: spec 001 «Component Manager» and «Startup Sequence».
 """

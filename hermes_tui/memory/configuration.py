@@ -1,4 +1,4 @@
-"""Hector's configuration: which store, strategy and long-term memory each agent has.
+"""Hector's configuration: store, strategy and long-term memory of each agent.
 
 Format: spec 001 «Configuration» and «Configuration Modes»; facts agentmux_hector.md 2.7.
 

@@ -1,4 +1,4 @@
-"""Batches: long-term memory is written in the background, a few messages at a time.
+"""Writes long-term memory in the background, a few messages at a time.
 
 Format: spec 001 «Batch Flow» and «Graceful Degradation».
 """

@@ -73,4 +73,5 @@ def test_the_embedded_model_finds_more_than_words_do(messages: Found, tmp_path: 
         said += is_hit(by_words(question), beginnings)
     memory.close()
     # Vectors differ by machine in their last digits: a question or two may change sides.
-    assert (meant, said) == (pytest.approx(36, abs=2), pytest.approx(25, abs=1))
+    assert 34 <= meant <= 38
+    assert 24 <= said <= 26

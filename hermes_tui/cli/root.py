@@ -29,6 +29,7 @@ COMMANDS = {
     "doctor": CommandPlace(
         "hermes_tui.cli.doctor", "doctor", "Say where sessions are looked for and what cannot be read."
     ),
+    "hermes": CommandPlace("hermes_tui.cli.hermes.sessions", "hermes", "Manage what is Hermes' own: its sessions."),
     "index": CommandPlace("hermes_tui.cli.index", "index", "See, rebuild or delete the search index."),
     "jump": CommandPlace("hermes_tui.cli.attention", "jump", "Go to the tmux pane in which a session runs."),
     "lanes": CommandPlace("hermes_tui.cli.lanes.commands", "lanes", "See and steer the lanes of Hermes' gateway."),
@@ -76,7 +77,9 @@ class _Commands(click.Group):
 )
 @click.option("--no-mouse", is_flag=True, help="Leave the mouse to the terminal, for selecting and copying.")
 @click.option("--theme", metavar="NAME", help="Colours: a theme by name; an unknown name lists them.")
-@click.option("--read-only", is_flag=True, help="Refuse every key and command that changes a gateway's lanes.")
+@click.option(
+    "--read-only", is_flag=True, help="Refuse every key and command that changes Hermes' lanes or sessions."
+)
 @click.option("--no-index", is_flag=True, help="Make and use no search index: search the sessions themselves.")
 @click.pass_context
 def root(

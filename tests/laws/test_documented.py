@@ -19,6 +19,9 @@ EVERY = dict(commands())
 
 LANES = ("list", "show", "reset", "suspend", "resume", "mark", "clear", "prune", "undo", "log")
 
+SESSIONS = ("rename", "end", "reopen", "delete", "clear", "prune", "undo", "log")
+"""Of Hermes' own."""
+
 
 def test_the_commands_are_those_of_the_design() -> None:
     assert set(EVERY) == {
@@ -28,6 +31,9 @@ def test_the_commands_are_those_of_the_design() -> None:
         "hermes-tui cost report",
         "hermes-tui demo",
         "hermes-tui doctor",
+        "hermes-tui hermes",
+        "hermes-tui hermes sessions",
+        *(f"hermes-tui hermes sessions {name}" for name in SESSIONS),
         "hermes-tui index",
         *(f"hermes-tui index {name}" for name in ("clear", "rebuild", "status")),
         "hermes-tui jump",

@@ -19,6 +19,8 @@ from hermes_tui.errors import OperationRefused, ValidationError
 if TYPE_CHECKING:
     from hermes_tui.lifecycle.operations import Operations, Outcome, Plan, Request
 
+__all__ = ["Command", "carried_out", "common_options", "operations_of"]
+
 _CODES = {
     "lost": exit_codes.LOST,
     "failed": exit_codes.LOST,
@@ -29,13 +31,13 @@ _CODES = {
 Command = Callable[..., int]
 
 
-def _common(command: Command) -> Command:
+def common_options(command: Command) -> Command:
     """The options that all of them have."""
     for option in (
         click.option("--json", "as_json", is_flag=True, help="Print plan and outcome as JSON."),
         click.option("--yes", is_flag=True, help="Do it without asking."),
         click.option("--dry-run", is_flag=True, help="Only show the plan."),
-        click.option("--profile", metavar="NAME", help="The lane's profile, where several have one of that key."),
+        click.option("--profile", metavar="NAME", help="On this profile, where several have such a one."),
     ):
         command = option(command)
     return command
@@ -43,7 +45,7 @@ def _common(command: Command) -> Command:
 
 @lanes.command("reset")
 @click.argument("key")
-@_common
+@common_options
 @click.pass_context
 def reset(context: click.Context, /, key: str, profile: str | None, **options: bool) -> int:
     """Give the lane KEY a new, empty session."""
@@ -52,7 +54,7 @@ def reset(context: click.Context, /, key: str, profile: str | None, **options: b
 
 @lanes.command("suspend")
 @click.argument("key")
-@_common
+@common_options
 @click.pass_context
 def suspend(context: click.Context, /, key: str, profile: str | None, **options: bool) -> int:
     """Let the next message of the lane KEY begin a new session."""
@@ -63,7 +65,7 @@ def suspend(context: click.Context, /, key: str, profile: str | None, **options:
 @click.argument("key")
 @click.argument("session")
 @click.option("--force", is_flag=True, help="Also a session of another chat or person.")
-@_common
+@common_options
 @click.pass_context
 def resume(
     context: click.Context, /, key: str, session: str, profile: str | None, force: bool, **options: bool
@@ -81,7 +83,7 @@ def resume(
     show_default=True,
     help="Why it was interrupted.",
 )
-@_common
+@common_options
 @click.pass_context
 def mark(context: click.Context, /, key: str, reason: str, profile: str | None, **options: bool) -> int:
     """Mark the lane KEY as interrupted, to keep its conversation."""
@@ -90,7 +92,7 @@ def mark(context: click.Context, /, key: str, reason: str, profile: str | None, 
 
 @lanes.command("clear")
 @click.argument("key")
-@_common
+@common_options
 @click.pass_context
 def clear(context: click.Context, /, key: str, profile: str | None, **options: bool) -> int:
     """Take the resume mark away from the lane KEY."""
@@ -99,7 +101,7 @@ def clear(context: click.Context, /, key: str, profile: str | None, **options: b
 
 @lanes.command("prune")
 @click.option("--days", type=click.IntRange(1), required=True, metavar="N", help="Without activity for longer.")
-@_common
+@common_options
 @click.pass_context
 def prune(context: click.Context, /, days: int, profile: str | None, **options: bool) -> int:
     """Drop old lanes from a profile's index; their sessions stay."""
@@ -110,18 +112,18 @@ def prune(context: click.Context, /, days: int, profile: str | None, **options: 
 
 @lanes.command("undo")
 @click.argument("operation")
-@_common
+@common_options
 @click.pass_context
 def undo(context: click.Context, /, operation: str, profile: str | None, **options: bool) -> int:
     """Take an operation back, where the store still allows it.
 
     `lanes log` has the ids.
     """
-    operations = _operations(context)
+    operations = operations_of(context)
     plan = operations.undo(operation)
     if profile not in (None, plan.request.profile):
         raise ValidationError(f"operation {operation} was on profile {plan.request.profile!r}, not on {profile!r}")
-    return _carried_out(operations, plan, **options)
+    return carried_out(operations, plan, **options)
 
 
 @lanes.command("log")
@@ -133,8 +135,8 @@ def log(context: click.Context, /, limit: int, profile: str | None, as_json: boo
     """List what was done to lanes, newest first, and what became of it."""
     from hermes_tui.cli.lanes.view import outcome_line
 
-    operations = _operations(context)
-    found = operations.log(limit, profile)
+    operations = operations_of(context)
+    found = [one for one in operations.log(limit, profile) if one.keys]
     if as_json:
         stdout.write_json(found)
     else:
@@ -143,7 +145,8 @@ def log(context: click.Context, /, limit: int, profile: str | None, as_json: boo
         stderr.say(f"hermes-tui: {problem}")
 
 
-def _operations(context: click.Context) -> Operations:
+def operations_of(context: click.Context) -> Operations:
+    """On the machine that the command was given, as the settings allow."""
     from hermes_tui.lifecycle.operations import Operations
 
     return Operations(
@@ -162,11 +165,11 @@ def _request(context: click.Context, kind: Any, key: str, profile: str | None, *
 
 
 def _run(context: click.Context, request: Request, **options: bool) -> int:
-    operations = _operations(context)
-    return _carried_out(operations, operations.plan(request), **options)
+    operations = operations_of(context)
+    return carried_out(operations, operations.plan(request), **options)
 
 
-def _carried_out(operations: Operations, plan: Plan, *, as_json: bool, yes: bool, dry_run: bool) -> int:
+def carried_out(operations: Operations, plan: Plan, *, as_json: bool, yes: bool, dry_run: bool) -> int:
     """Show the plan, ask unless told not to, and apply it; the exit code. Raises `OperationRefused`."""
     from hermes_tui.cli.lanes.view import outcome_line, plan_lines
 

@@ -128,8 +128,9 @@ def lane_lines(lane: Lane, now: datetime) -> Iterator[str]:
 
 def plan_lines(plan: Plan) -> Iterator[str]:
     """A plan, before it is confirmed."""
-    lane = plan.request.key or (f"{len(plan.keys)} lanes" if len(plan.keys) != 1 else plan.keys[0])
-    yield safe(f"{plan.request.kind}: {lane} (profile {plan.request.profile})")
+    lanes = f"{len(plan.keys)} lanes" if len(plan.keys) != 1 else plan.keys[0]
+    what = plan.request.key or (lanes if plan.keys else plan.session_id or plan.request.target or "sessions")
+    yield safe(f"{plan.request.kind}: {what} (profile {plan.request.profile})")
     for word in plan.read:
         yield f"  read     {safe(word)}"
     for word in plan.writes:
@@ -147,8 +148,9 @@ def plan_lines(plan: Plan) -> Iterator[str]:
 def outcome_line(outcome: Outcome) -> str:
     """One operation in the log."""
     at = _moment(outcome.at)
-    lane = outcome.request.key or ", ".join(outcome.keys[:3]) + ("…" if len(outcome.keys) > 3 else "")
-    name = f"{outcome.request.kind} {lane}".strip()
+    request = outcome.request
+    what = request.key or request.session or ", ".join(outcome.keys[:3]) + ("…" if len(outcome.keys) > 3 else "")
+    name = f"{request.kind} {what or request.target}".strip()
     return safe(f"{outcome.operation}  {at}  {outcome.state:8}  {name}: {outcome.text}")
 
 

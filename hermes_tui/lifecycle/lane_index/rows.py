@@ -130,14 +130,14 @@ class StoredLanes:
 
     def columns_of(self, table: str) -> frozenset[str]:
         """Of a table whose name is ours; empty if there is none."""
-        return frozenset(name for _, name, *_ in self._all(f"PRAGMA table_info({table})"))
+        return frozenset(name for _, name, *_ in self.select(f"PRAGMA table_info({table})"))
 
     @property
     def schema(self) -> int | None:
         """The version that the database gives itself. For telling programs apart, never columns."""
         if not self.columns_of("schema_version"):
             return None
-        found = self._all("SELECT version FROM schema_version LIMIT 1")
+        found = self.select("SELECT version FROM schema_version LIMIT 1")
         return int(found[0][0]) if found and isinstance(found[0][0], int) else None
 
     @property
@@ -150,7 +150,7 @@ class StoredLanes:
         if not self.has_routing:
             return []
         texts = ", ".join(map(_bytes, ("scope", "session_key", "entry_json")))
-        found = self._all(f"SELECT {texts}, updated_at FROM gateway_routing")  # noqa: S608 - ours
+        found = self.select(f"SELECT {texts}, updated_at FROM gateway_routing")  # noqa: S608 - ours
         return [
             RoutingRow(_text(scope), _text(key), _json(entry), updated if isinstance(updated, int | float) else None)
             for scope, key, entry, updated in found
@@ -212,18 +212,18 @@ class StoredLanes:
         """An empty session is not brought back."""
         if row.message_count:
             return True
-        return bool(self._all("SELECT 1 FROM messages WHERE session_id = ? LIMIT 1", (row.id,)))
+        return bool(self.select("SELECT 1 FROM messages WHERE session_id = ? LIMIT 1", (row.id,)))
 
     def last_message(self) -> int:
         """The number of the message that was written last; numbers only grow."""
-        found = self._all("SELECT MAX(id) FROM messages")
+        found = self.select("SELECT MAX(id) FROM messages")
         return int(found[0][0] or 0)
 
     def next_message(self, key: str, after: int, without: str = "") -> MessagePlace | None:
         """What was said first in a session of the lane after message `after`, but not in session `without`."""
         if "session_key" not in self.columns:
             return None
-        found = self._all(
+        found = self.select(
             "SELECT m.id, CAST(m.session_id AS BLOB), m.timestamp FROM sessions s CROSS JOIN messages m"
             " ON m.session_id = s.id WHERE s.session_key = ? AND s.id <> ? AND m.id > ? AND m.role = 'user'"
             " ORDER BY m.id LIMIT 1",
@@ -233,7 +233,9 @@ class StoredLanes:
 
     def has_message_until(self, session_id: str, last: int) -> bool:
         """Whether anything was said in it by the time of message `last`."""
-        return bool(self._all("SELECT 1 FROM messages WHERE session_id = ? AND id <= ? LIMIT 1", (session_id, last)))
+        return bool(
+            self.select("SELECT 1 FROM messages WHERE session_id = ? AND id <= ? LIMIT 1", (session_id, last))
+        )
 
     @contextmanager
     def copy(self, sessions: Iterable[LaneSessionRow]) -> Iterator[apsw.Connection]:
@@ -253,7 +255,7 @@ class StoredLanes:
         """How many topics of Telegram's private chats are bound to the session or the lane for good."""
         if not {"session_id", "session_key"} <= self.columns_of("telegram_dm_topic_bindings"):
             return 0
-        found = self._all(
+        found = self.select(
             "SELECT COUNT(*) FROM telegram_dm_topic_bindings WHERE session_id = ? OR session_key = ?",
             (session_id, key),
         )
@@ -279,7 +281,7 @@ class StoredLanes:
         if not {"parent_session_id", "end_reason"} <= self.columns:
             return None
         config = "COALESCE(c.model_config, '{}')" if "model_config" in self.columns else "'{}'"
-        found = self._all(
+        found = self.select(
             "SELECT c.id FROM sessions p JOIN sessions c ON c.parent_session_id = p.id"  # noqa: S608 - ours
             " WHERE p.id = ? AND p.end_reason = 'compression' AND COALESCE(c.source, '') != 'tool'"
             f" AND json_extract({config}, '$._branched_from') IS NULL"
@@ -301,10 +303,11 @@ class StoredLanes:
             f"NULL AS {name}" if name not in self.columns else _bytes(name) if name in texts else name
             for name in names
         )
-        found = self._all(f"SELECT {chosen} FROM sessions WHERE {condition}", values)  # noqa: S608 - ours
+        found = self.select(f"SELECT {chosen} FROM sessions WHERE {condition}", values)  # noqa: S608 - ours
         return list(_rows(names, found))
 
-    def _all(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+    def select(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        """What a statement of ours finds."""
         return self._query(sql, values)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from hermes_tui.errors import OperationRefused
 from hermes_tui.lifecycle.gateway.homes import HermesHome
 from hermes_tui.lifecycle.lane_index.index_file import read_index, write_index
-from hermes_tui.lifecycle.operations.plan import Changes, FileChange, RowChange, TableChange
+from hermes_tui.lifecycle.operations.plan import Changes, FileChange, Removal, RowChange, TableChange
 from hermes_tui.lifecycle.state_db.connection.store import Store
 
 __all__ = ["write_file", "write_rows"]
@@ -19,7 +19,8 @@ __all__ = ["write_file", "write_rows"]
 def write_rows(store: Store, changes: Changes) -> None:
     """Change rows and table, within the caller's transaction. Raises `OperationRefused` where something is not as
     it was; the caller then rolls back."""
-    for row in changes.rows:
+    # A title is given up before another session takes it: two may not have the same.
+    for row in sorted(changes.rows, key=lambda row: row.after_of("title") is not None):
         if row.before is None:
             _insert(store, row)
         elif row.after is None:
@@ -28,6 +29,20 @@ def write_rows(store: Store, changes: Changes) -> None:
             _update(store, row)
     for one in changes.table:
         _table(store, one)
+    if changes.removed:
+        store.execute("PRAGMA defer_foreign_keys = 1")  # those that go may point at one another
+    for gone in changes.removed:
+        _delete(store, gone)
+
+
+def _delete(store: Store, one: Removal) -> None:
+    """What belongs to a session in other tables goes with its row."""
+    if "messages" in one.tables:
+        deleted = store.execute("DELETE FROM messages WHERE session_id = ?", (one.session_id,))
+        if deleted != one.tables["messages"]:
+            raise OperationRefused(f"session {one.session_id} has other messages meanwhile; nothing was deleted")
+    if "sessions" in one.tables and store.execute("DELETE FROM sessions WHERE id = ?", (one.session_id,)) != 1:
+        raise OperationRefused(f"session {one.session_id} is gone already; nothing was deleted")
 
 
 def _insert(store: Store, row: RowChange) -> None:

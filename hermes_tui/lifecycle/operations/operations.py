@@ -18,10 +18,14 @@ from hermes_tui.lifecycle.operations.audit import Audit, History, new_id
 from hermes_tui.lifecycle.operations.compare_and_set import write_file, write_rows
 from hermes_tui.lifecycle.operations.facts import look_around
 from hermes_tui.lifecycle.operations.history import OperationHistory, read_lanes
-from hermes_tui.lifecycle.operations.plan import Plan, Request
+from hermes_tui.lifecycle.operations.plan import SESSION_KINDS, Plan, Request
 from hermes_tui.lifecycle.operations.planning import checked, draw_up
 from hermes_tui.lifecycle.operations.record import AuditRecord, Operation
 from hermes_tui.lifecycle.operations.record_rules import check_record, misfit
+from hermes_tui.lifecycle.operations.sessions.kept_rows import KeptRows
+from hermes_tui.lifecycle.operations.sessions.planning import draw_up_sessions
+from hermes_tui.lifecycle.operations.sessions.tables import session_tables
+from hermes_tui.lifecycle.operations.sessions.undo import draw_up_sessions_undo
 from hermes_tui.lifecycle.operations.undo import draw_up_undo
 from hermes_tui.lifecycle.operations.verify import Outcome
 from hermes_tui.lifecycle.state_db.connection.access import examine
@@ -49,12 +53,13 @@ class Operations:
         waiting: Callable[[str], None] = lambda words: None,
     ) -> None:
         """`read_only` refuses to apply anything. `audit` None: the user's own log. `clock` gives aware times. `step`
-        is told each step before it is taken (begun, rows, index, commit, applied, mirror, verify): for tests that
-        break off there. `waiting` is told in a clause for which process `apply` has to wait."""
+        is told each step before it is taken (begun, copy, rows, index, commit, applied, mirror, verify): for tests
+        that break off there. `waiting` is told in a clause for which process `apply` has to wait."""
         self._environment = environment
         self._audit = audit or Audit()
         self._clock = clock
         self._read_only = read_only
+        self._kept = KeptRows(self._audit.path)
         self._history = OperationHistory(environment, self._audit, clock, read_only=read_only)
         self._step = step
         self._waiting = waiting
@@ -95,11 +100,13 @@ class Operations:
     def _open_elsewhere(self, plan: Plan) -> str:
         """A chat in a terminal keeps its session in memory and writes on into it, whatever becomes of the row."""
         request = plan.request
-        if request.kind not in ("reset", "suspend", "resume") or request.force:
+        if request.kind not in ("reset", "suspend", "resume", *SESSION_KINDS) or request.force:
+            return ""
+        if request.kind == "rename":  # which a chat in a terminal takes no notice of
             return ""
         surfaces = HermesAdapter(self._environment).live()
         gateway = self._gateway(home_of(self._environment, request.profile))
-        for session_id in (plan.session_id, request.target):
+        for session_id in (plan.session_id, request.target, *(one.session_id for one in plan.changes.removed)):
             surface = surfaces.get(session_id)
             if surface is not None and surface.pid != gateway.pid:
                 return f"session {session_id} is open in process {surface.pid}, which goes on in it; close that first"
@@ -107,11 +114,16 @@ class Operations:
 
     def _drawn(self, request: Request, rows: StoredLanes, home: HermesHome, new: str = "") -> Plan:
         proc = self._environment.proc
+        if request.kind in SESSION_KINDS:
+            return draw_up_sessions(request, rows, home, proc, self._clock())
         if request.kind != "undo":
             return draw_up(request, rows, home, proc, self._clock(), new)
         operation = self._history.known(request.target)
         if operation.begun.request is None or operation.begun.request.profile != request.profile:
             raise ValidationError(f"operation {request.target} was on another profile")
+        if not operation.begun.keys:
+            outcome = self._history.judged(operation, rows)
+            return draw_up_sessions_undo(request, operation, outcome, rows, home, proc, self._kept)
         return draw_up_undo(
             request, operation, self._history.judged(operation, rows), rows, home, proc, self._clock()
         )
@@ -181,10 +193,16 @@ class Operations:
                 if fresh.refusal:
                     raise OperationRefused(f"{plan.request.kind}: {fresh.refusal}")
                 if fresh.basis != plan.basis:
-                    raise OperationRefused("the lane has changed since the plan was made; look at it and plan anew")
+                    what = "the lane" if plan.keys else "the store"
+                    raise OperationRefused(f"{what} has changed since the plan was made; look at it and plan anew")
                 self._step("begun")
                 begun = self._begin(fresh, home, rows.last_message())
+                if fresh.changes.removed:
+                    self._step("copy")
+                    self._kept.keep(store, begun.operation, fresh.changes.removed, session_tables(rows))
                 self._step("rows")
+                if fresh.changes.restored:
+                    self._kept.restore(store, fresh.request.target, fresh.changes.restored, session_tables(rows))
                 write_rows(store, fresh.changes)
                 self._check_gateway(fresh, home)
                 self._step("index")
@@ -249,7 +267,7 @@ class Operations:
         gateway = self._gateway(home)
         if (gateway.state == "running") != (plan.mode == "live"):
             now = "has started" if gateway.state == "running" else "is gone"
-            raise OperationRefused(f"a gateway {now} meanwhile; look at the lane and plan anew")
+            raise OperationRefused(f"a gateway {now} meanwhile; look again and plan anew")
 
     def _finish_interrupted(self, home: HermesHome) -> None:
         """What an earlier process left half done: its index written and its rows not, or its mirror not."""
@@ -268,6 +286,8 @@ class Operations:
 
     def _finish(self, begun: AuditRecord, found: Outcome, home: HermesHome) -> None:
         proc = self._environment.proc
+        if not begun.keys:  # of sessions: one transaction, which was done or was not
+            return
         if read_lanes(home, lambda rows: misfit(begun, rows, look_around(rows, home, proc))):
             return  # nobody asked for this to be written
         if found.state == "failed" and begun.changes.file_first:

@@ -8,15 +8,31 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import msgspec
 
-__all__ = ["Cell", "Changes", "FileChange", "Kind", "Plan", "Request", "RowChange", "TableChange", "basis_of"]
+__all__ = [
+    "SESSION_KINDS",
+    "Cell",
+    "Changes",
+    "FileChange",
+    "Kind",
+    "Plan",
+    "Removal",
+    "Request",
+    "RowChange",
+    "TableChange",
+    "basis_of",
+]
 
-Kind = Literal["reset", "suspend", "resume", "mark", "clear", "prune", "undo"]
+LaneKind = Literal["reset", "suspend", "resume", "mark", "clear", "prune", "undo"]
+SessionKind = Literal["rename", "end", "reopen", "delete", "clear-messages", "prune-sessions"]
+Kind = LaneKind | SessionKind
+SESSION_KINDS: tuple[str, ...] = get_args(SessionKind)
+"""Operations on sessions themselves, whatever lane is in them."""
 
-_OPTIONS = ("days", "reason", "force")
+_OPTIONS = ("days", "reason", "force", "source", "empty")
 
 
 class _Part(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
@@ -35,7 +51,15 @@ class Request(_Part, frozen=True):
     reason: str = ""
     """For `mark`: restart_timeout, shutdown_timeout or restart_interrupted."""
     days: int = 0
-    """For `prune`: lanes without activity for longer than that."""
+    """For `prune`: lanes without activity for longer than that; for `prune-sessions` those that began before."""
+    session: str = ""
+    """The session, for operations on one."""
+    title: str = ""
+    """For `rename`; empty: none."""
+    source: str = ""
+    """For `prune-sessions`: only of that source."""
+    empty: bool = False
+    """For `prune-sessions`: only those without a message."""
     force: bool = False
     """For `resume`: a session of another chat or person too."""
 
@@ -43,6 +67,10 @@ class Request(_Part, frozen=True):
     def words(self) -> tuple[str, ...]:
         """What is written after `hermes-tui` and its own options to have the same done."""
         words = ["lanes", self.kind, *(word for word in (self.key, self.target) if word)]
+        if self.kind in SESSION_KINDS:
+            title = [self.title] if self.kind == "rename" else []
+            words = ["hermes", "sessions", self.kind.removesuffix("-sessions").removesuffix("-messages")]
+            words += [self.session, *title] if self.session else []
         for name in _OPTIONS:
             value = getattr(self, name)
             if value:
@@ -87,12 +115,25 @@ class FileChange(_Part, frozen=True):
     after: str | None = None
 
 
+class Removal(_Part, frozen=True):
+    """Rows of a session that are deleted; a copy of them is kept beside the log, for undo."""
+
+    session_id: str
+    tables: Mapping[str, int] = {}
+    """Table → how many rows; `sessions` too where the session itself goes."""
+    last_message: int = 0
+    """Number of the last message among them."""
+
+
 class Changes(_Part, frozen=True):
-    """All that is written. Rows and table are one transaction; the file is replaced in one step."""
+    """All that is written. Rows, table and removals are one transaction; the file is replaced in one step."""
 
     rows: tuple[RowChange, ...] = ()
     table: tuple[TableChange, ...] = ()
     file: tuple[FileChange, ...] = ()
+    removed: tuple[Removal, ...] = ()
+    restored: tuple[Removal, ...] = ()
+    """What an undo puts back."""
 
     @property
     def inverse(self) -> Changes:
@@ -103,6 +144,8 @@ class Changes(_Part, frozen=True):
                 TableChange(scope=one.scope, key=one.key, before=one.after, after=one.before) for one in self.table
             ),
             file=tuple(FileChange(key=one.key, before=one.after, after=one.before) for one in self.file),
+            removed=self.restored,
+            restored=self.removed,
         )
 
     @property
@@ -112,7 +155,7 @@ class Changes(_Part, frozen=True):
         return not self.table or any(one.after is None for one in self.table)
 
     def __bool__(self) -> bool:
-        return bool(self.rows or self.table or self.file)
+        return bool(self.rows or self.table or self.file or self.removed or self.restored)
 
 
 class Plan(_Part, frozen=True):

@@ -17,7 +17,7 @@ from hermes_tui.lifecycle.operations.draft import Draft, ended_words
 from hermes_tui.lifecycle.operations.facts import LaneFacts, Surroundings, look_around, read_facts
 from hermes_tui.lifecycle.operations.flags import clear, mark, old_lanes, prune
 from hermes_tui.lifecycle.operations.next_message import Outlook, outlook
-from hermes_tui.lifecycle.operations.plan import Plan, Request, basis_of
+from hermes_tui.lifecycle.operations.plan import SESSION_KINDS, Plan, Request, basis_of
 from hermes_tui.lifecycle.operations.switches import reset, resume, suspend
 from hermes_tui.lifecycle.recovery import AUTO_RESUME_REASONS
 from hermes_tui.lifecycle.routing import recovered_lanes
@@ -27,6 +27,12 @@ __all__ = ["checked", "draw_up"]
 
 def checked(request: Request) -> Request:
     """The request itself. Raises `ValidationError` where it makes no sense on any store."""
+    if request.kind in SESSION_KINDS:
+        if request.kind == "prune-sessions" and request.days <= 0 and not request.empty:
+            raise ValidationError("prune needs a number of days above 0, or empty sessions alone")
+        if request.kind != "prune-sessions" and not request.session:
+            raise ValidationError(f"{request.kind} needs the id of a session")
+        return request
     if request.kind == "prune" and request.days <= 0:
         raise ValidationError("prune needs a number of days above 0")
     if request.kind not in ("prune", "undo") and not request.key:

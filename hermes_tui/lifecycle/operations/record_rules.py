@@ -19,9 +19,10 @@ from hermes_tui.lifecycle.lane_index.entry import SessionEntry, check_session_id
 from hermes_tui.lifecycle.lane_index.rows import LaneSessionRow, Peer, StoredLanes
 from hermes_tui.lifecycle.operations.draft import NEW_ROW, PEER
 from hermes_tui.lifecycle.operations.facts import Surroundings
-from hermes_tui.lifecycle.operations.plan import Cell, Changes, Request, RowChange
+from hermes_tui.lifecycle.operations.plan import SESSION_KINDS, Cell, Changes, Request, RowChange
 from hermes_tui.lifecycle.operations.planning import checked
 from hermes_tui.lifecycle.operations.record import AuditRecord
+from hermes_tui.lifecycle.operations.sessions.record_check import check_session_record
 from hermes_tui.lifecycle.operations.switches import END_REASONS, FRESH
 from hermes_tui.lifecycle.state_db.recoverable import RECOVERABLE
 
@@ -85,9 +86,13 @@ def _check_begun(record: AuditRecord, begun: Mapping[str, AuditRecord]) -> None:
     for key in record.keys:
         check_session_key(key)
     _check_scope(record, request)
+    if request.kind in SESSION_KINDS:
+        check_session_record(record, request)
+        return
     if request.kind == "undo":
         _check_undo(record, request, begun.get(request.target))
         return
+    _need(not record.changes.removed and not record.changes.restored, f"{request.kind} deletes nothing")
     _need(record.mode == "offline" or request.kind in END_REASONS, f"{request.kind} is never done beside a gateway")
     _need(record.mode == "offline" or not (record.changes.table or record.changes.file), "a gateway has the entry")
     for key in record.keys if record.mode == "offline" else ():
@@ -97,7 +102,7 @@ def _check_begun(record: AuditRecord, begun: Mapping[str, AuditRecord]) -> None:
 
 def _check_scope(record: AuditRecord, request: Request) -> None:
     """The lanes that are changed are those that are named, each once in each place."""
-    if request.kind not in ("prune", "undo"):
+    if request.kind not in ("prune", "undo", *SESSION_KINDS):
         _need(record.keys == (request.key,), f"it names the lane {request.key} and is of others")
     for place in (record.keys, *([one.key for one in part] for part in (record.changes.table, record.changes.file))):
         _need(len(set(place)) == len(place), "it changes a lane twice")

@@ -24,6 +24,8 @@ from hermes_tui.lifecycle.operations.facts import Surroundings, look_around, rea
 from hermes_tui.lifecycle.operations.next_message import outlook
 from hermes_tui.lifecycle.operations.plan import Changes, Request
 from hermes_tui.lifecycle.operations.record import AuditRecord, Evidence, Operation, OutcomeState
+from hermes_tui.lifecycle.operations.sessions.tables import is_gone
+from hermes_tui.lifecycle.operations.sessions.verdict import sessions_verdict
 from session_adapters.times import from_epoch
 
 __all__ = ["Outcome", "Side", "judge", "outcome_of", "side_of_file", "side_of_rows"]
@@ -93,6 +95,8 @@ def _verdict(
 ) -> Finding:
     current = lane.entry.session_id if lane and lane.entry else ""
     begun, changes = operation.begun, operation.begun.changes
+    if not begun.keys:
+        return *sessions_verdict(operation, side_of_rows(changes, rows)), None
     stored, filed = side_of_rows(changes, rows), side_of_file(changes, around)
     if operation.applied is None:
         interrupted = _interrupted(changes, stored, filed)
@@ -133,7 +137,7 @@ def _written(operation: Operation, around: Surroundings, lane: IndexedLane | Non
         "prune": f"{counted(len(begun.keys), 'lane')} gone from the index",
         "undo": "all is as it was before",
     }
-    return "done", done[request.kind] if request is not None else "written"
+    return "done", done.get(request.kind, "written") if request is not None else "written"
 
 
 def _saved_since(gateway: Gateway, lane: IndexedLane | None, operation: Operation) -> bool:
@@ -239,8 +243,13 @@ def side_of_rows(changes: Changes, rows: StoredLanes) -> Side:
     for one in changes.table:
         now = table.get((one.scope, one.key))
         before, after = before and now == one.before, after and now == one.after
+    for removal, was in (*((one, False) for one in changes.removed), *((one, True) for one in changes.restored)):
+        gone = is_gone(rows, removal)
+        before, after = before and gone is was, after and gone is not was
     for change in changes.rows:
         row = rows.session(change.session_id)
+        if row is None and any(change.session_id == one.session_id for one in (*changes.removed, *changes.restored)):
+            continue  # it goes, or comes back, as a whole
         for side, values in (("before", change.before), ("after", change.after)):
             same = (row is None) if values is None else row is not None and _has(row, values)
             if side == "before":

@@ -5,7 +5,8 @@ Format: spec 000, "Export and Cleanup".
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Sequence
+from typing import Any
 
 from hermes_tui.lifecycle.state_db.connection.rows import Row
 from hermes_tui.lifecycle.state_db.connection.store import Store
@@ -17,6 +18,8 @@ __all__ = [
     "delete_session",
     "export_all",
     "export_session",
+    "helpers_of",
+    "prunable",
     "prune_sessions",
 ]
 
@@ -50,22 +53,30 @@ def delete_session(store: Store, session_id: str) -> bool:
     with store.transaction():
         if get_session(store, session_id) is None:
             return False
-        _delete(store, [*_helpers(store, session_id), session_id])
+        _delete(store, [*helpers_of(_select(store), session_id), session_id])
     return True
 
 
-def _helpers(store: Store, session_id: str) -> list[str]:
+Select = Callable[[str, Sequence[Any]], list[tuple[Any, ...]]]
+"""Runs a SELECT with its values."""
+
+
+def _select(store: Store) -> Select:
+    return lambda sql, values: [tuple(row.values()) for row in store.rows(sql, values)]
+
+
+def helpers_of(select: Select, session_id: str) -> list[str]:
     """The helpers of a session, and theirs; never the session itself, however they point at one another."""
     found = {session_id}
     waiting = [session_id]
     while waiting:
         at = waiting.pop()
-        rows = store.rows(
+        rows = select(
             f"SELECT id FROM sessions WHERE {_DELEGATE} = ?1"  # noqa: S608 - names of our own
             f" OR (parent_session_id = ?1 AND {_DELEGATE} IS NOT NULL)",
             (at,),
         )
-        new = [row["id"] for row in rows if row["id"] not in found]
+        new = [str(id_) for (id_,) in rows if id_ not in found]
         found.update(new)
         waiting += new
     return sorted(found - {session_id})
@@ -74,12 +85,25 @@ def _helpers(store: Store, session_id: str) -> list[str]:
 def prune_sessions(store: Store, older_than_days: float = 90, source: str | None = None) -> int:
     """Delete the sessions that began earlier and are ended; how many. Those that came from one of them stay."""
     with store.transaction():
-        rows = store.rows(
-            "SELECT id FROM sessions WHERE started_at < ?1 AND ended_at IS NOT NULL AND (?2 IS NULL OR source = ?2)",
-            (store.clock() - older_than_days * _DAY, source or None),
+        ids = prunable(_select(store), store.clock() - older_than_days * _DAY, source or "")
+        _delete(store, ids)
+    return len(ids)
+
+
+def prunable(
+    select: Select, before: float | None, source: str = "", *, empty: bool = False, archived: bool = False
+) -> list[str]:
+    """The sessions that have ended, of those that began `before` (seconds since the epoch), the oldest first; with
+    `empty` only those without a message, with `archived` none that was put away."""
+    return [
+        str(id_)
+        for (id_,) in select(
+            "SELECT id FROM sessions WHERE ended_at IS NOT NULL AND (?1 IS NULL OR started_at < ?1)"  # noqa: S608
+            f" AND (?2 IS NULL OR source = ?2) AND (NOT ?3 OR message_count = 0){' AND archived = 0' * archived}"
+            " ORDER BY started_at, id",
+            (before, source or None, empty),
         )
-        _delete(store, [row["id"] for row in rows])
-    return len(rows)
+    ]
 
 
 def _delete(store: Store, ids: Collection[str]) -> None:

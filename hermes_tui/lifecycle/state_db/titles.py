@@ -6,6 +6,8 @@ Format: spec 000, "Session Titles"; facts on Hermes, 2.4.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from hermes_tui.errors import StoreError, ValidationError
 from hermes_tui.lifecycle.state_db.connection.failures import RuleBroken
@@ -16,6 +18,7 @@ from hermes_tui.lifecycle.state_db.sessions import escape_like
 __all__ = [
     "MAX_TITLE_LENGTH",
     "TitleRefused",
+    "continued_by",
     "get_next_title_in_lineage",
     "get_session_by_title",
     "get_session_title",
@@ -85,20 +88,21 @@ def _free_title(store: Store, title: str, session_id: str) -> None:
     holder = store.value("SELECT id FROM sessions WHERE title = ? AND id <> ?", (title, session_id))
     if holder is None:
         return
-    if not _continues(store, session_id, holder):
+    if not continued_by(store.rows, holder, session_id):
         raise TitleRefused(f"The title '{title}' is already used by session {holder}; choose another.")
     store.execute("UPDATE sessions SET title = NULL WHERE id = ?", (holder,))
 
 
-def _continues(store: Store, session_id: str, earlier_id: str) -> bool:
-    """Whether a session is a later part of the same, compressed conversation."""
-    found = store.row(
-        "WITH RECURSIVE earlier(id) AS (SELECT ?1 UNION SELECT p.id FROM earlier e"
-        " JOIN sessions c ON c.id = e.id JOIN sessions p ON p.id = c.parent_session_id"
-        " WHERE p.end_reason = 'compression') SELECT 1 FROM earlier WHERE id = ?2 AND id <> ?1",
-        (session_id, earlier_id),
+def continued_by(select: Callable[[str, Sequence[Any]], Sequence[object]], earlier_id: str, session_id: str) -> bool:
+    """Whether a session is a later part of the same, compressed conversation; `select` runs a SELECT."""
+    return bool(
+        select(
+            "WITH RECURSIVE earlier(id) AS (SELECT ?1 UNION SELECT p.id FROM earlier e"
+            " JOIN sessions c ON c.id = e.id JOIN sessions p ON p.id = c.parent_session_id"
+            " WHERE p.end_reason = 'compression') SELECT 1 FROM earlier WHERE id = ?2 AND id <> ?1",
+            (session_id, earlier_id),
+        )
     )
-    return found is not None
 
 
 def get_session_title(store: Store, session_id: str) -> str | None:

@@ -239,7 +239,7 @@ class Store:
         the clause ON CONFLICT."""
         names = self.schema.only(table, row)
         columns, marks = ", ".join(f'"{name}"' for name in names), ", ".join("?" * len(names))
-        statement = f"INSERT INTO {table} ({columns}) VALUES ({marks}) {otherwise}"  # noqa: S608 - names of our own
+        statement = f'INSERT INTO "{table}" ({columns}) VALUES ({marks}) {otherwise}'  # noqa: S608 - names of our own
         self.execute(statement, [row[name] for name in names])
         return self._writer().last_insert_rowid()
 

@@ -1,0 +1,1 @@
+"""`hermes-tui hermes` and its commands."""

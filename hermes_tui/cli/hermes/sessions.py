@@ -1,0 +1,164 @@
+"""`hermes-tui hermes sessions`: rename, end, reopen, delete, clear, prune.
+
+Each shows its plan, asks, applies and says what became of it, as `lanes` does.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from hermes_tui.cli import stderr, stdout
+from hermes_tui.cli.lanes.commands import environment
+from hermes_tui.cli.lanes.operations import carried_out, common_options, operations_of
+from hermes_tui.errors import SessionNotFound, ValidationError
+
+if TYPE_CHECKING:
+    from hermes_tui.lifecycle.operations import Request
+
+__all__ = ["hermes"]
+
+
+@click.group()
+def hermes() -> None:
+    """Manage what is Hermes' own: its sessions."""
+
+
+@hermes.group("sessions")
+def sessions() -> None:
+    """Rename, end, reopen, delete, clear and prune sessions of Hermes.
+
+    What is deleted is copied first, for `undo`. A session that a lane of a running gateway is in, or that is open in
+    a terminal, is left alone. What changes something ends with 10 where it was refused.
+    """
+
+
+_force = click.option("--force", is_flag=True, help="Also a session that is open in a terminal.")
+
+
+@sessions.command("rename")
+@click.argument("session")
+@click.argument("title")
+@common_options
+@click.pass_context
+def rename(context: click.Context, /, session: str, title: str, profile: str | None, **options: bool) -> int:
+    """Give SESSION the title TITLE; an empty one takes it away."""
+    return _run(context, _request(context, "rename", session, profile, title=title), **options)
+
+
+@sessions.command("end")
+@click.argument("session")
+@click.option("--reason", default="user_exit", show_default=True, metavar="WORD", help="Why, as Hermes notes it.")
+@_force
+@common_options
+@click.pass_context
+def end(
+    context: click.Context, /, session: str, reason: str, force: bool, profile: str | None, **options: bool
+) -> int:
+    """End SESSION."""
+    return _run(context, _request(context, "end", session, profile, reason=reason, force=force), **options)
+
+
+@sessions.command("reopen")
+@click.argument("session")
+@_force
+@common_options
+@click.pass_context
+def reopen(context: click.Context, /, session: str, force: bool, profile: str | None, **options: bool) -> int:
+    """Open SESSION again that has ended."""
+    return _run(context, _request(context, "reopen", session, profile, force=force), **options)
+
+
+@sessions.command("delete")
+@click.argument("session")
+@_force
+@common_options
+@click.pass_context
+def delete(context: click.Context, /, session: str, force: bool, profile: str | None, **options: bool) -> int:
+    """Delete SESSION with its messages and the helpers that worked for it."""
+    return _run(context, _request(context, "delete", session, profile, force=force), **options)
+
+
+@sessions.command("clear")
+@click.argument("session")
+@_force
+@common_options
+@click.pass_context
+def clear(context: click.Context, /, session: str, force: bool, profile: str | None, **options: bool) -> int:
+    """Delete the messages of SESSION, and keep it."""
+    return _run(context, _request(context, "clear-messages", session, profile, force=force), **options)
+
+
+@sessions.command("prune")
+@click.option("--days", type=click.IntRange(1), metavar="N", help="Begun more than N days ago.")
+@click.option("--empty", is_flag=True, help="Without a message.")
+@click.option("--source", default="", metavar="NAME", help="Only of this source: cli, telegram, cron …")
+@common_options
+@click.pass_context
+def prune(
+    context: click.Context, /, days: int | None, empty: bool, source: str, profile: str | None, **options: bool
+) -> int:
+    """Delete sessions that have ended, by age or because they are empty.
+
+    Archived ones stay, as with `hermes sessions prune`.
+    """
+    from hermes_tui.lifecycle.operations import Request
+
+    request = Request(kind="prune-sessions", profile=profile or "default", days=days or 0, empty=empty, source=source)
+    return _run(context, request, **options)
+
+
+@sessions.command("undo")
+@click.argument("operation")
+@common_options
+@click.pass_context
+def undo(context: click.Context, /, operation: str, profile: str | None, **options: bool) -> int:
+    """Take an operation back, where the store still allows it.
+
+    `hermes sessions log` has the ids.
+    """
+    operations = operations_of(context)
+    plan = operations.undo(operation)
+    if profile not in (None, plan.request.profile):
+        raise ValidationError(f"operation {operation} was on profile {plan.request.profile!r}, not on {profile!r}")
+    return carried_out(operations, plan, **options)
+
+
+@sessions.command("log")
+@click.option("--limit", type=click.IntRange(1), default=50, show_default=True, metavar="N", help="At most so many.")
+@click.option("--profile", metavar="NAME", help="Only what was done to this profile's.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.pass_context
+def log(context: click.Context, /, limit: int, profile: str | None, as_json: bool) -> None:
+    """List what was done to sessions, newest first, and what became of it."""
+    from hermes_tui.cli.lanes.view import outcome_line
+
+    operations = operations_of(context)
+    found = [one for one in operations.log(limit, profile) if not one.keys]
+    if as_json:
+        stdout.write_json(found)
+    else:
+        stdout.write("".join(f"{outcome_line(one)}\n" for one in found) or "(nothing was done)\n")
+    for problem in operations.history().problems:
+        stderr.say(f"hermes-tui: {problem}")
+
+
+def _run(context: click.Context, request: Request, **options: bool) -> int:
+    operations = operations_of(context)
+    return carried_out(operations, operations.plan(request), **options)
+
+
+def _request(context: click.Context, kind: Any, session: str, profile: str | None, **more: Any) -> Request:
+    """With the whole id, where its beginning was given. Raises `SessionNotFound`."""
+    from hermes_tui.lifecycle.gateway.homes import home_of
+    from hermes_tui.lifecycle.operations import Request
+    from hermes_tui.lifecycle.state_db import SessionDB
+
+    home = home_of(environment(context), profile or "default")
+    session = session.removeprefix("hermes:")
+    with SessionDB(home.database, read_only=True) as db:
+        found = db.resolve_session_id(session)
+    if found is None:
+        raise SessionNotFound(f"{home.database} has no session {session!r}, or several whose ids begin so")
+    return Request(kind=kind, profile=home.profile, session=found, **more)

@@ -1,0 +1,1 @@
+"""Operations on sessions: rename, end, reopen, delete, clear, prune."""

@@ -1,0 +1,126 @@
+"""Copies of what an operation deletes, kept beside the log of operations.
+
+One file for each operation, readable by its owner alone: a line for each session, its row with its `messages`, as
+`hermes sessions export` writes it, and the rows of other tables under their names. It is on the disk before the first
+row is deleted, and is what an undo puts back.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from hermes_tui.errors import OperationRefused, StoreError
+from hermes_tui.lifecycle.operations.plan import Removal
+from hermes_tui.lifecycle.operations.sessions.tables import SessionTables, quoted
+from hermes_tui.lifecycle.state_db.connection.rows import Row
+from hermes_tui.lifecycle.state_db.connection.store import Store
+from hermes_tui.platform import paths
+from hermes_tui.platform.own_files import open_own
+
+__all__ = ["KeptRows"]
+
+_BYTES = "$bytes"
+
+
+class KeptRows:
+    """The copies of one log."""
+
+    def __init__(self, log: Path) -> None:
+        self._folder = log.parent / "deleted"
+
+    def path(self, operation: str) -> Path:
+        """Where an operation's copy is."""
+        return self._folder / f"{operation}.jsonl"
+
+    def keep(self, store: Store, operation: str, removed: Sequence[Removal], tables: SessionTables) -> None:
+        """Copy the rows, within the caller's transaction. Raises `StoreError`: nothing may be deleted then."""
+        path, columns = self.path(operation), tables.columns
+        try:
+            paths.private_dir(self._folder)
+            with os.fdopen(open_own(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL), "w", encoding="utf-8") as file:
+                for one in removed:
+                    session = store.row("SELECT * FROM sessions WHERE id = ?", (one.session_id,)) or {}
+                    kept: dict[str, Any] = {name: _coded(value) for name, value in session.items()}
+                    for table in one.tables:
+                        if table != "sessions":
+                            kept[table] = [
+                                {name: _coded(value) for name, value in row.items()}
+                                for row in _rows_of(store, table, columns[table], one.session_id)
+                            ]
+                    file.write(json.dumps(kept) + "\n")
+                file.flush()
+                os.fsync(file.fileno())
+        except OSError as error:
+            path.unlink(missing_ok=True)
+            raise StoreError(
+                f"What is to be deleted cannot be copied to {path}: {error.strerror or error}; nothing was deleted."
+            ) from error
+
+    def restore(self, store: Store, operation: str, removed: Sequence[Removal], tables: SessionTables) -> None:
+        """Put the rows back, within the caller's transaction. Raises `OperationRefused` where the copy is not that of
+        the operation, or does not fit the store; the caller then rolls back."""
+        columns = tables.columns
+        store.execute("PRAGMA defer_foreign_keys = 1")  # parents may come after their children
+        found = {str(kept.get("id")): kept for kept in self._read(operation)}
+        for one in removed:
+            kept = found.get(one.session_id)
+            if kept is None:
+                raise OperationRefused(f"{self.path(operation)} has no copy of session {one.session_id}")
+            if "sessions" in one.tables:
+                _insert(store, "sessions", {name: value for name, value in kept.items() if name not in columns})
+            for table in one.tables:
+                rows = kept.get(table, []) if table != "sessions" else []
+                if table != "sessions" and (table not in columns or len(rows) != one.tables[table]):
+                    raise OperationRefused(
+                        f"{self.path(operation)} is not the copy that was made of {one.session_id}"
+                    )
+                for row in rows:
+                    if row.get(columns[table]) != one.session_id:
+                        raise OperationRefused(f"{self.path(operation)} has rows of another session")
+                    _insert(store, table, row)
+
+    def titles(self, operation: str) -> dict[str, str]:
+        """Session → its title, of those that have one. Raises `OperationRefused`."""
+        return {str(kept["id"]): str(kept["title"]) for kept in self._read(operation) if kept.get("title")}
+
+    def _read(self, operation: str) -> Iterator[Row]:
+        path = self.path(operation)
+        try:
+            with os.fdopen(open_own(path), encoding="utf-8") as file:
+                for line in file:
+                    found = json.loads(line)
+                    if not isinstance(found, dict):
+                        raise ValueError("a line is no object")
+                    yield found
+        except OSError as error:
+            raise OperationRefused(f"the copy {path} cannot be read: {error.strerror or error}") from error
+        except (ValueError, RecursionError) as error:
+            raise OperationRefused(f"the copy {path} cannot be understood: {error}") from error
+
+
+def _rows_of(store: Store, table: str, column: str, session_id: str) -> list[Row]:
+    return store.rows(
+        f"SELECT * FROM {quoted(table)} WHERE {quoted(column)} = ? ORDER BY 1",  # noqa: S608 - found there
+        (session_id,),
+    )
+
+
+def _coded(value: Any) -> Any:
+    return {_BYTES: base64.b64encode(value).decode()} if isinstance(value, bytes) else value
+
+
+def _insert(store: Store, table: str, row: Row) -> None:
+    if len(store.schema.only(table, row)) != len(row):
+        raise OperationRefused(f"the table {table} has no such columns any more as the copy has")
+    store.insert(
+        table,
+        {
+            name: base64.b64decode(value[_BYTES]) if isinstance(value, dict) and _BYTES in value else value
+            for name, value in row.items()
+        },
+    )

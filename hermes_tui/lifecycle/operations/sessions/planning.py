@@ -1,0 +1,223 @@
+"""Makes the plan of an operation on sessions, or says why it cannot be done now.
+
+The same rows as Hermes' own commands and dashboard change (facts on Hermes, section 5); what they leave unsaid is
+said: who else has the session, what becomes of its descendants.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from hermes_tui.display import counted
+from hermes_tui.errors import SessionNotFound, ValidationError
+from hermes_tui.lifecycle.gateway.homes import HermesHome
+from hermes_tui.lifecycle.gateway.rules import newer_schema
+from hermes_tui.lifecycle.lane_index.rows import LaneSessionRow, StoredLanes
+from hermes_tui.lifecycle.operations.facts import Surroundings, look_around
+from hermes_tui.lifecycle.operations.plan import Changes, Plan, Removal, Request, RowChange, basis_of
+from hermes_tui.lifecycle.operations.sessions.tables import SessionTables, removal, session_tables
+from hermes_tui.lifecycle.state_db.export import helpers_of, prunable
+from hermes_tui.lifecycle.state_db.titles import TitleRefused, continued_by, sanitize_title
+
+__all__ = ["draw_up_sessions", "held_by_gateway"]
+
+_NAMED = 8
+"""Sessions that a plan names one by one."""
+
+
+class _Draft:
+    """What one kind makes of the facts."""
+
+    def __init__(self) -> None:
+        self.refusal = ""
+        self.rows: list[RowChange] = []
+        self.removed: list[Removal] = []
+        self.writes: list[str] = []
+        self.notes: list[str] = []
+
+
+def draw_up_sessions(request: Request, rows: StoredLanes, home: HermesHome, proc: Path, now: datetime) -> Plan:
+    """The plan. Raises `SessionNotFound`, `ValidationError`, and what `rows` raises."""
+    around = look_around(rows, home, proc)
+    draft = _Draft()
+    tables = session_tables(rows)
+    if request.kind == "prune-sessions":
+        concerned = _prune(draft, request, rows, tables, around, now)
+    else:
+        row = rows.session(request.session)
+        if row is None:
+            raise SessionNotFound(
+                f"profile {request.profile!r} has no session {request.session!r} in {home.database}"
+            )
+        concerned = [row]
+        _one(draft, request, row, rows, tables, now)
+        draft.refusal = draft.refusal or _held(request, row, rows, around)
+        draft.notes += _lane_notes(request, row, around)
+    if request.kind != "rename" and (newer := newer_schema(around.schema)):
+        draft.refusal = draft.refusal or f"{newer}: which tables of that version belong to a session is not known"
+    if draft.removed and tables.unknown:
+        draft.refusal = draft.refusal or f"table {tables.unknown[0]} points at sessions, and is not known here"
+    return Plan(
+        request=request,
+        home=str(home.path),
+        mode="live" if around.live else "offline",
+        read=tuple(_read_words(concerned, around)),
+        writes=tuple(draft.writes),
+        notes=tuple(draft.notes),
+        refusal=draft.refusal,
+        session_id=request.session,
+        changes=Changes(rows=tuple(draft.rows), removed=tuple(draft.removed)),
+        # Not what is written: the time of an end is that of its writing.
+        basis=basis_of(
+            [_fixed(row) for row in concerned],
+            [(one.session_id, one.before) for one in draft.rows],
+            draft.removed,
+            around.live,
+            draft.refusal,
+        ),
+    )
+
+
+def _one(
+    draft: _Draft, request: Request, row: LaneSessionRow, rows: StoredLanes, tables: SessionTables, now: datetime
+) -> None:
+    match request.kind:
+        case "rename":
+            _rename(draft, request, row, rows)
+        case "end" if not row.open or row.ended_at is not None:
+            draft.refusal = (
+                f"it has ended already ({row.end_reason or 'no reason'}), and Hermes keeps the first reason"
+            )
+        case "end":
+            draft.rows.append(_change(row, ended_at=now.timestamp(), end_reason=request.reason or "user_exit"))
+            draft.writes.append(f"ends {row.id} ({request.reason or 'user_exit'})")
+        case "reopen" if row.open and row.ended_at is None:
+            draft.refusal = "it has not ended"
+        case "reopen" if tip := rows.compression_tip(row.id):
+            draft.refusal = f"it was compressed and goes on in {tip}; reopen that"
+        case "reopen":
+            draft.rows.append(_change(row, ended_at=None, end_reason=None))
+            draft.writes.append(f"opens {row.id} again")
+        case "clear-messages":
+            _clear(draft, row, rows, tables)
+        case "delete":
+            _delete(draft, [row.id, *helpers_of(rows.select, row.id)], rows, tables)
+
+
+def _rename(draft: _Draft, request: Request, row: LaneSessionRow, rows: StoredLanes) -> None:
+    try:
+        title = sanitize_title(request.title)
+    except TitleRefused as error:
+        raise ValidationError(str(error)) from error
+    if title == row.title:
+        draft.refusal = f"it is called {title!r} already" if title else "it has no title"
+        return
+    for (holder,) in rows.select("SELECT id FROM sessions WHERE title = ? AND id <> ?", (title, row.id)):
+        if not continued_by(rows.select, str(holder), row.id):
+            draft.refusal = f"session {holder} has that title; choose another"
+            return
+        other = rows.session(str(holder))
+        assert other is not None  # noqa: S101 - it was found just now
+        draft.rows.append(_change(other, title=None))
+        draft.writes.append(f"takes the title from {holder}, which {row.id} continues")
+    draft.rows.append(_change(row, title=title))
+    draft.writes.append(f"calls {row.id} {title!r}" if title else f"takes the title from {row.id}")
+
+
+def _clear(draft: _Draft, row: LaneSessionRow, rows: StoredLanes, tables: SessionTables) -> None:
+    found = removal(rows, tables, row.id, only=["messages"])
+    counts = rows.select("SELECT message_count, tool_call_count FROM sessions WHERE id = ?", (row.id,))[0]
+    if not found.tables["messages"] and not any(counts):
+        draft.refusal = "it has no messages"
+        return
+    before = dict(zip(("message_count", "tool_call_count"), counts, strict=True))
+    draft.rows.append(RowChange(session_id=row.id, before=before, after=dict.fromkeys(before, 0)))
+    draft.removed.append(found)
+    draft.writes.append(f"deletes {counted(found.tables['messages'], 'message')} of {row.id}; the session stays")
+
+
+def _delete(draft: _Draft, ids: Sequence[str], rows: StoredLanes, tables: SessionTables) -> None:
+    """These sessions, with all that belongs to them; children that stay name no parent any more."""
+    for session_id in ids:
+        one = removal(rows, tables, session_id)
+        draft.removed.append(one)
+        if len(draft.removed) <= _NAMED:
+            helper = "" if session_id == ids[0] or len(ids) == 1 else ", which worked for it"
+            draft.writes.append(f"deletes {session_id} with {counted(one.tables['messages'], 'message')}{helper}")
+    if len(ids) > _NAMED:
+        messages = sum(one.tables["messages"] for one in draft.removed)
+        draft.writes.append(f"{counted(len(ids), 'session')} and {counted(messages, 'message')} in all")
+    kept: list[str] = []
+    for session_id in ids:
+        for child in rows.sessions_where("parent_session_id = ?", (session_id,)):
+            if child.id not in ids:
+                draft.rows.append(_change(child, parent_session_id=None))
+                kept.append(child.id)
+    if kept:
+        shown = ", ".join(kept[:_NAMED]) + ("…" if len(kept) > _NAMED else "")
+        draft.notes.append(f"{counted(len(kept), 'descendant')} stay, and name no parent any more: {shown}")
+
+
+def _prune(
+    draft: _Draft, request: Request, rows: StoredLanes, tables: SessionTables, around: Surroundings, now: datetime
+) -> list[LaneSessionRow]:
+    before = now.timestamp() - request.days * 86_400 if request.days else None
+    archived = "archived" in rows.columns
+    ids = prunable(rows.select, before, request.source, empty=request.empty, archived=archived)
+    led_to = held_by_gateway(around)
+    held = [one for one in ids if one in led_to]
+    ids = [one for one in ids if one not in led_to]
+    if held:
+        draft.notes.append(f"{counted(len(held), 'session')} stay: a lane is in each of them")
+    if not ids:
+        draft.refusal = "no session that has ended is so"
+    _delete(draft, ids, rows, tables)
+    return list(rows.sessions(ids).values())
+
+
+def held_by_gateway(around: Surroundings) -> dict[str, str]:
+    """Session → the lane that is in it, where a gateway keeps the lanes in its memory."""
+    if around.gateway.state == "stopped":
+        return {}
+    return {one.entry.session_id: one.key for one in around.lanes if one.entry is not None}
+
+
+def _held(request: Request, row: LaneSessionRow, rows: StoredLanes, around: Surroundings) -> str:
+    if request.kind == "rename":
+        return ""
+    held = held_by_gateway(around)
+    key = held.get(row.id) or held.get(rows.compression_tip(row.id) or row.id)
+    if not key:
+        return ""
+    return f"a gateway is running and lane {key} is in it; reset the lane, or {around.stop_first}"
+
+
+def _lane_notes(request: Request, row: LaneSessionRow, around: Surroundings) -> list[str]:
+    if request.kind in ("rename", "reopen"):
+        return []
+    keys = [one.key for one in around.lanes if one.entry is not None and one.entry.session_id == row.id]
+    what = "begins a new session" if request.kind == "end" else "goes on there, without what was said"
+    return [f"lane {key} is in it: its next message {what}" for key in keys]
+
+
+def _change(row: LaneSessionRow, **after: Any) -> RowChange:
+    return RowChange(session_id=row.id, before={name: getattr(row, name) for name in after}, after=after)
+
+
+def _fixed(row: LaneSessionRow) -> object:
+    return (row.id, row.title, row.parent_session_id, row.ended_at, row.end_reason, row.message_count)
+
+
+def _read_words(concerned: Sequence[LaneSessionRow], around: Surroundings) -> list[str]:
+    words = ["a gateway is running" if around.live else "no gateway is running"]
+    if len(concerned) == 1:
+        row = concerned[0]
+        title = f" “{row.title}”" if row.title else ""
+        state = "has not ended" if row.open else f"ended ({row.end_reason})"
+        words.append(
+            f"{row.id}{title}, {row.source or 'of no source'}: {state}, {counted(row.message_count or 0, 'message')}"
+        )
+    return words

@@ -1,0 +1,188 @@
+"""Each operation on sessions leaves the rows that `hermes sessions` and its own database leave."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sqlite3
+import subprocess
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hermes_tui.lifecycle.operations import Audit, Operations, Request
+from lifecycle.session_operations.dumped import dump
+from oracle.hermes import Oracle, oracle_python
+from session_adapters.base import Environment
+
+
+@pytest.fixture
+def homes(store: Callable[..., Path], tmp_path: Path) -> tuple[Path, Path]:
+    """The sample home twice: ours, and the real one's."""
+    ours, theirs = store("hermes", "home"), tmp_path / "theirs"
+    shutil.copytree(ours, theirs, symlinks=True)
+    # The real one adds what its own schema has by now when it opens a store: both have it then.
+    for home in (ours, theirs):
+        cli(home, "list", "--limit", "1")
+    assert dump(ours / ".hermes/state.db") == dump(theirs / ".hermes/state.db")
+    return ours, theirs
+
+
+def cli(home: Path, *words: str) -> str:
+    """The real `hermes sessions …` on that home."""
+    done = subprocess.run(
+        [str(oracle_python().with_name("hermes")), "sessions", *words],
+        env={"PATH": os.environ["PATH"], "HOME": str(home), "HERMES_HOME": str(home / ".hermes"), "TZ": "UTC"},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=True,
+    )
+    return done.stdout
+
+
+def ours_on(home: Path, tmp_path: Path, **request: Any) -> Operations:
+    operations = Operations(Environment(home=home), audit=Audit(tmp_path / "state" / "lanes.jsonl"))
+    plan = operations.plan(Request(**request))
+    assert not plan.refusal, plan.refusal
+    outcome = operations.apply(plan)
+    assert outcome.state == "done", outcome
+    return operations
+
+
+def ids(home: Path, query: str) -> list[str]:
+    with closing(sqlite3.connect(home / ".hermes" / "state.db")) as raw:
+        return [str(id_) for (id_,) in raw.execute(query)]
+
+
+def test_rename(homes: tuple[Path, Path], tmp_path: Path) -> None:
+    ours, theirs = homes
+    # A plain one, one that continues another whose title it takes, and one whose title is cleaned.
+    continued = ids(
+        ours,
+        "SELECT c.id FROM sessions c JOIN sessions p ON p.id = c.parent_session_id"
+        " WHERE p.end_reason = 'compression' AND p.title IS NOT NULL",
+    )
+    with closing(sqlite3.connect(ours / ".hermes/state.db")) as raw:
+        inherited = [
+            raw.execute(
+                "SELECT p.title FROM sessions c JOIN sessions p ON p.id = c.parent_session_id WHERE c.id = ?", (one,)
+            ).fetchone()[0]
+            for one in continued[:1]
+        ]
+    plain = ids(ours, "SELECT id FROM sessions ORDER BY started_at DESC LIMIT 2")
+    renamed = [(plain[0], "Brand new"), (plain[1], "  a\u200b  b\x07 "), *zip(continued[:1], inherited, strict=True)]
+    for session, title in renamed:
+        ours_on(ours, tmp_path, kind="rename", session=session, title=title)
+        assert "renamed to" in cli(theirs, "rename", session, title)
+    assert dump(ours / ".hermes/state.db") == dump(theirs / ".hermes/state.db")
+
+
+def test_delete_every_session_one_by_one(homes: tuple[Path, Path], tmp_path: Path) -> None:
+    """With helpers of helpers, branches, continuations and usage rows; each undone, and done once more."""
+    ours, theirs = homes
+    with_children = ids(
+        ours, "SELECT id FROM sessions s WHERE EXISTS (SELECT 1 FROM sessions c WHERE c.parent_session_id = s.id)"
+    )
+    others = ids(ours, "SELECT session_id FROM session_model_usage UNION SELECT id FROM sessions ORDER BY 1")[:4]
+    with Oracle(tmp_path / "oracle") as hermes:
+        hermes.home_is(theirs / ".hermes")
+        hermes.open()
+        for session in [*with_children, *others]:
+            if not ids(ours, f"SELECT id FROM sessions WHERE id = '{session}'"):
+                continue
+            before = dump(ours / ".hermes/state.db")
+            operations = ours_on(ours, tmp_path, kind="delete", session=session)
+            undo = operations.undo(operations.log(1)[0].operation)
+            assert not undo.refusal, undo.refusal
+            assert operations.apply(undo).state == "done"
+            assert dump(ours / ".hermes/state.db") == before
+            ours_on(ours, tmp_path, kind="delete", session=session)
+            assert hermes.db("delete_session", session) is True
+            assert rows(ours) == rows(theirs)
+        hermes.close_store()
+
+
+def rows(home: Path) -> dict[str, Any]:
+    """Without the routing table: the real store above has loaded the lanes, and saves what it makes of them."""
+    return {name: found for name, found in dump(home / ".hermes/state.db").items() if name != "gateway_routing"}
+
+
+def test_delete_by_the_command(homes: tuple[Path, Path], tmp_path: Path) -> None:
+    ours, theirs = homes
+    session = ids(ours, "SELECT id FROM sessions ORDER BY message_count DESC LIMIT 1")[0]
+    ours_on(ours, tmp_path, kind="delete", session=session)
+    assert "Deleted session" in cli(theirs, "delete", session, "--yes")
+    assert dump(ours / ".hermes/state.db") == dump(theirs / ".hermes/state.db")
+
+
+@pytest.mark.parametrize(("days", "source"), [(1, ""), (30, ""), (1, "telegram"), (1, "cron")])
+def test_prune(homes: tuple[Path, Path], tmp_path: Path, days: int, source: str) -> None:
+    ours, theirs = homes
+    request: dict[str, Any] = {"kind": "prune-sessions", "days": days, "source": source}
+    plan = Operations(Environment(home=ours), audit=Audit(tmp_path / "a.jsonl")).plan(Request(**request))
+    said = cli(theirs, "prune", "--older-than", str(days), *(["--source", source] if source else []), "--yes")
+    if plan.refusal:
+        assert "No sessions match" in said
+        return
+    before = dump(ours / ".hermes/state.db")
+    operations = ours_on(ours, tmp_path, **request)
+    assert f"Pruned {len(plan.changes.removed)} session(s)" in said
+    assert dump(ours / ".hermes/state.db") == dump(theirs / ".hermes/state.db")
+    assert operations.apply(operations.undo(operations.log(1)[0].operation)).state == "done"
+    assert dump(ours / ".hermes/state.db") == before
+
+
+@pytest.mark.parametrize(
+    ("ours_kind", "theirs_op"), [("prune-sessions", "delete_empty_sessions"), ("clear-messages", "clear_messages")]
+)
+def test_what_only_its_database_can(homes: tuple[Path, Path], tmp_path: Path, ours_kind: str, theirs_op: str) -> None:
+    """Its dashboard deletes empty sessions; nothing of it but Python clears one."""
+    ours, theirs = homes
+    for home in homes:
+        with closing(sqlite3.connect(home / ".hermes/state.db")) as raw, raw:
+            raw.execute("INSERT INTO sessions (id, source, started_at, ended_at) VALUES ('empty', 'cli', 1, 2)")
+    session = ids(ours, "SELECT id FROM sessions ORDER BY message_count DESC LIMIT 1")[0]
+    one = {"session": session} if ours_kind == "clear-messages" else {"empty": True}
+    before = dump(ours / ".hermes/state.db")
+    operations = ours_on(ours, tmp_path, kind=ours_kind, **one)
+    with Oracle(tmp_path / "oracle") as hermes:
+        hermes.home_is(theirs / ".hermes")
+        hermes.open()
+        hermes.db(theirs_op, *([session] if ours_kind == "clear-messages" else []))
+        hermes.close_store()
+    assert rows(ours) == rows(theirs)
+    assert operations.apply(operations.undo(operations.log(1)[0].operation)).state == "done"
+    assert dump(ours / ".hermes/state.db") == before
+
+
+def test_end_and_reopen(homes: tuple[Path, Path], tmp_path: Path) -> None:
+    ours, theirs = homes
+    session = ids(ours, "SELECT id FROM sessions WHERE ended_at IS NULL ORDER BY started_at LIMIT 1")[0]
+    operations = ours_on(ours, tmp_path, kind="end", session=session, reason="done_with")
+    with Oracle(tmp_path / "oracle") as hermes:
+        hermes.home_is(theirs / ".hermes")
+        hermes.open()
+        hermes.db("end_session", session, "done_with")
+        ends = [
+            [
+                (one[0], one[-1])
+                for one in select(home, f"SELECT ended_at, end_reason FROM sessions WHERE id = '{session}'")
+            ]
+            for home in homes
+        ]
+        assert abs(ends[0][0][0] - ends[1][0][0]) < 60 and ends[0][0][1] == ends[1][0][1] == "done_with"
+        ours_on(ours, tmp_path, kind="reopen", session=session)
+        hermes.db("reopen_session", session)
+        hermes.close_store()
+    assert rows(ours) == rows(theirs)
+    undo = operations.undo(operations.log(2)[1].operation)
+    assert "no longer as" in undo.refusal
+
+
+def select(home: Path, query: str) -> list[tuple[Any, ...]]:
+    with closing(sqlite3.connect(home / ".hermes" / "state.db")) as raw:
+        return raw.execute(query).fetchall()

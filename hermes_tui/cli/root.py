@@ -34,6 +34,7 @@ COMMANDS = {
     "jump": CommandPlace("hermes_tui.cli.attention", "jump", "Go to the tmux pane in which a session runs."),
     "lanes": CommandPlace("hermes_tui.cli.lanes.commands", "lanes", "See and steer the lanes of Hermes' gateway."),
     "mcp": CommandPlace("hermes_tui.cli.agent_tools", "mcp", "Let agents search sessions: an MCP server on stdio."),
+    "memory": CommandPlace("hermes_tui.cli.memory", "memory", "See what Hector's agents keep in long-term memory."),
     "sessions": CommandPlace(
         "hermes_tui.cli.sessions.commands",
         "sessions",

@@ -40,6 +40,8 @@ def test_the_commands_are_those_of_the_design() -> None:
         "hermes-tui lanes",
         *(f"hermes-tui lanes {name}" for name in LANES),
         "hermes-tui mcp",
+        "hermes-tui memory",
+        *(f"hermes-tui memory {name}" for name in ("list", "recall", "stats")),
         "hermes-tui sessions",
         "hermes-tui sessions browse",
         "hermes-tui sessions diff",

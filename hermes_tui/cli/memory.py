@@ -1,0 +1,174 @@
+"""`hermes-tui memory`: what the long-term memory of Hector's agents holds."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+from msgspec.structs import asdict
+
+from hermes_tui.cli import stdout
+from hermes_tui.cli.home_option import environment_of
+from hermes_tui.display import cell_width, fit, safe
+from hermes_tui.errors import ValidationError
+
+if TYPE_CHECKING:
+    from hermes_tui.memory.configuration import MemoryConfiguration
+    from hermes_tui.memory.longterm import LongTermMemory, MemoryPoint
+
+__all__ = ["list_points", "memory", "recall", "stats"]
+
+_GAP = "  "
+_config = click.option(
+    "--config",
+    "path",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Hector's configuration. Without it: config.yaml, hector.yaml or .hector/config.yaml at home.",
+)
+_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+
+
+@click.group()
+def memory() -> None:
+    """See what the long-term memory of Hector's agents holds.
+
+    Which memory an agent has stands in Hector's configuration. Nothing in it is changed.
+    """
+
+
+@memory.command("list")
+@click.argument("agent")
+@click.argument("session")
+@click.option("--limit", type=click.IntRange(0), default=50, show_default=True, help="At most so many.")
+@_config
+@_json
+@click.pass_context
+def list_points(
+    context: click.Context, agent: str, session: str, limit: int, path: Path | None, as_json: bool
+) -> None:
+    """List what is kept of a session of an agent, the newest first."""
+    with _opened(context, agent, path) as long_term:
+        points = long_term.newest(agent, session, limit)
+    if as_json:
+        stdout.write_json([asdict(one) for one in points])
+    else:
+        _print(("TIME", "ROLE", "TEXT"), [(_time(one), one.role, one.content) for one in points])
+
+
+@memory.command()
+@click.argument("agent")
+@click.argument("session")
+@click.argument("question")
+@click.option("--limit", type=click.IntRange(0), default=5, show_default=True, help="At most so many.")
+@_config
+@_json
+@click.pass_context
+def recall(
+    context: click.Context, agent: str, session: str, question: str, limit: int, path: Path | None, as_json: bool
+) -> None:
+    """Ask what an agent would recall in a session, the nearest first, with scores.
+
+    The question goes to the embedder that the configuration names; without one, to a model on this machine.
+    """
+    with _opened(context, agent, path) as long_term:
+        found = long_term.recall(agent, session, question, limit)
+    if as_json:
+        stdout.write_json([{"score": one.score, **asdict(one.point)} for one in found])
+    else:
+        rows = [(f"{one.score:.3f}", _time(one.point), one.point.role, one.point.content) for one in found]
+        _print(("SCORE", "TIME", "ROLE", "TEXT"), rows)
+
+
+@memory.command()
+@_config
+@_json
+@click.pass_context
+def stats(context: click.Context, path: Path | None, as_json: bool) -> None:
+    """Say how much each agent keeps, and where."""
+    from hermes_tui.memory.components import MemoryComponents
+
+    configuration = _configuration(context, path)
+    rows: list[dict[str, Any]] = []
+    components = MemoryComponents(configuration, read_only=True)
+    try:
+        for agent in configuration.agents:
+            long_term = components.long_term(agent)
+            if long_term is None:
+                rows.append({"agent": agent})
+                continue
+            found = long_term.stats(agent)
+            rows.append({"agent": agent, "points": found.points, "store": found.store, "embedder": found.embedder})
+    finally:
+        components.shutdown()
+    if as_json:
+        stdout.write_json(rows)
+        return
+    _print(
+        ("AGENT", "POINTS", "EMBEDDER", "STORE"),
+        [
+            (one["agent"], f"{one['points']:,}", one["embedder"], one["store"])
+            if "points" in one
+            else (one["agent"], "—", "no long-term memory", "")
+            for one in rows
+        ],
+    )
+
+
+@contextmanager
+def _opened(context: click.Context, agent: str, path: Path | None) -> Iterator[LongTermMemory]:
+    """The long-term memory of an agent, for as long as it is needed. Raises `ValidationError`."""
+    from hermes_tui.memory.components import MemoryComponents
+
+    configuration = _configuration(context, path)
+    if agent not in configuration.agents:
+        known = ", ".join(configuration.agents)
+        raise ValidationError(f"the configuration has no agent {agent!r}; known are {known}")
+    components = MemoryComponents(configuration, read_only=True)
+    try:
+        long_term = components.long_term(agent)
+        if long_term is None:
+            raise ValidationError(f"the agent {agent!r} has no long-term memory: memory.longterm is not configured")
+        yield long_term
+    finally:
+        components.shutdown()
+
+
+def _configuration(context: click.Context, path: Path | None) -> MemoryConfiguration:
+    """Raises `ValidationError`."""
+    from hermes_tui.memory.configuration import read_configuration
+    from session_adapters.hector.places import CONFIGURATIONS
+
+    other = environment_of(context.find_root().obj.home)
+    home = Path.home() if other is None else other.home
+    if path is None:
+        # One that lies in the working directory could name a server, and any variable as the key for it.
+        path = next((home / name for name in CONFIGURATIONS if (home / name).is_file()), None)
+        if path is None:
+            raise ValidationError("there is no configuration of Hector's at home; name it with --config")
+    return read_configuration(path, os.environ if other is None else {})
+
+
+def _time(point: MemoryPoint) -> str:
+    """Local; nothing for a point that Hector itself wrote without one."""
+    if not point.timestamp:
+        return ""
+    try:
+        return datetime.fromtimestamp(point.timestamp, UTC).astimezone().strftime("%Y-%m-%d %H:%M")
+    except (OverflowError, ValueError, OSError):
+        return "?"
+
+
+def _print(heading: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """A table no wider than the terminal; the last column gives way."""
+    table = [tuple(heading), *(tuple(safe(" ".join(cell.split())) for cell in row) for row in rows)]
+    widths = [max(cell_width(row[column]) for row in table) for column in range(len(heading))]
+    rest = sum(widths[:-1]) + len(_GAP) * (len(widths) - 1)
+    widths[-1] = max(10, min(widths[-1], stdout.terminal_width() - rest))
+    for row in table:
+        stdout.write(_GAP.join(fit(cell, width) for cell, width in zip(row, widths, strict=True)).rstrip() + "\n")

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from chances import TIMES
 from hermes_tui.errors import StoreError
 from hermes_tui.memory.longterm import LongTermMemory, VectorStoreUnavailable
 from hermes_tui.memory.longterm.batches import MOST, MemoryBatches
@@ -30,6 +31,8 @@ from memory_servers import Answer, loopback
 from tmuxes import until
 
 EMBEDDER = StaticEmbedder()
+TURNS = 12 * TIMES
+"""Of each of the writers."""
 
 
 def said(text: str, role: NativeRole = "ROLE_USER", message_id: str = "") -> HectorMessage:
@@ -313,7 +316,7 @@ def test_13_sixteen_writers_lose_nothing_and_keep_their_order(
     def write(writer: int) -> None:
         agent = agents[writer % 4]
         try:
-            for number in range(12):
+            for number in range(TURNS):
                 session = f"s{(writer + number) % 3}"
                 messages = [
                     said(f"{writer}/{number}/{part}", message_id=f"{writer}-{number}-{part}") for part in "ab"
@@ -341,10 +344,10 @@ def test_13_sixteen_writers_lose_nothing_and_keep_their_order(
             for writer in range(16):
                 own = [text for text in spoken if text.startswith(f"{writer}/")]
                 assert own == sorted(own, key=lambda text: int(text.split("/")[1]))
-            points = memory.newest(agent, session, 10_000)
+            points = memory.newest(agent, session, 100_000)
             assert sorted(one.content for one in points) == sorted(spoken)
     assert sorted(seen) == sorted(
-        f"{writer}/{number}/{part}" for writer in range(16) for number in range(12) for part in "ab"
+        f"{writer}/{number}/{part}" for writer in range(16) for number in range(TURNS) for part in "ab"
     )
     memory.close()
 

@@ -13,7 +13,7 @@ from typing import Any, Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-__all__ = ["HectorMessage", "NativeRole", "native_role"]
+__all__ = ["AUTHORS", "HectorMessage", "NativeRole", "native_role"]
 
 NativeRole = Literal["ROLE_USER", "ROLE_AGENT", "ROLE_SYSTEM", "ROLE_TOOL", "ROLE_UNSPECIFIED"]
 
@@ -23,6 +23,16 @@ _ROLES: dict[str, NativeRole] = {
     "SYSTEM": "ROLE_SYSTEM",
     "TOOL": "ROLE_TOOL",
 }  # fmt: skip
+AUTHORS: Mapping[NativeRole, str] = MappingProxyType(
+    {
+        "ROLE_USER": "user",
+        "ROLE_AGENT": "assistant",
+        "ROLE_TOOL": "assistant",
+        "ROLE_SYSTEM": "system",
+        "ROLE_UNSPECIFIED": "system",
+    }
+)
+"""Who is taken to speak where only the role is known. What tools give is the agent's."""
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
@@ -54,8 +64,10 @@ class HectorMessage(Struct, frozen=True, kw_only=True):
 
         about = value.get("metadata")
         kept = about.get("kept_from") if isinstance(about, dict) else None
+        role = native_role(value.get("role"))
         return cls(
-            role=native_role(value.get("role")),
+            role=role,
+            author=AUTHORS[role],
             text=MessageParts.of_message(value).text,
             message_id=str(value.get("messageId") or ""),
             kept_from=kept if isinstance(kept, str) else "",

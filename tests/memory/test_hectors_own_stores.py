@@ -4,6 +4,7 @@ by the explorer's adapter. Spec 001, sections 7, 11 and 16 (Multi-agent isolatio
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import compress
 from pathlib import Path
 
 import pytest
@@ -15,12 +16,19 @@ from damage import flipped, kept, truncated
 from hector_store import V1, adapter_for, listed, rows
 from hermes_tui.errors import StoreError
 from hermes_tui.memory.message import HectorMessage, NativeRole
+from hermes_tui.memory.service import MemoryService
 from hermes_tui.memory.session_service import LoadOptions
 from hermes_tui.memory.sql.database import SqlDatabase
+from hermes_tui.memory.sql.postgres import PostgresDatabase
 from hermes_tui.memory.sql.service import SQLSessionService, migrate_store
 from hermes_tui.memory.sql.sqlite import SqliteDatabase
+from hermes_tui.memory.working import STRATEGIES, StrategySettings, SummaryBuffer, strategy_of
+from hermes_tui.memory.working.strategies import StrategyName
+from hermes_tui.sessions.context import WindowChoice, context_view
+from postgres_server import PostgresServer
 from session_adapters.base import SessionMissing, SessionUnreadable
 from session_adapters.hector import HectorAdapter
+from session_adapters.hector.dsn import parse_dsns
 from session_adapters.model import Problem
 from support import STORES
 
@@ -206,6 +214,51 @@ def test_07_the_explorer_sees_each_agents_own_messages(home: Path) -> None:
         ]
         assert one.raw["layout"] == "isolated"
     assert adapter.find("nobody/s1") is None
+
+
+def test_07_so_it_does_on_a_server(server: PostgresServer, tmp_path: Path) -> None:
+    server.create("ours")
+    (dsn,) = parse_dsns(server.dsn("ours", "owner"), lambda place, reason: None)
+    database = PostgresDatabase(dsn)
+    for agent in ("assistant", "math_bot"):
+        SQLSessionService(database, agent).append_messages(
+            "s1", [HectorMessage(role="ROLE_USER", text=f"of {agent} {number}") for number in range(3)]
+        )
+    database.close()
+    adapter = adapter_for(tmp_path, dsn=server.dsn("ours", "owner"))
+    for name in ("assistant/s1", "math_bot/s1"):
+        source = adapter.find(name)
+        assert source is not None
+        said = [message.content for message in adapter.session(source, name).messages]
+        assert said == [f"of {name.partition('/')[0]} {number}" for number in range(3)]
+
+
+@pytest.mark.parametrize("strategy", [*STRATEGIES, ""])
+def test_08_the_explorer_shows_what_the_service_would_load(tmp_path: Path, strategy: StrategyName) -> None:
+    """Summaries that keep messages, and a summary among those that the next one keeps."""
+    home = tmp_path / "home"
+    database = SqliteDatabase(home / "data" / "sessions.db")
+    sessions = SQLSessionService(database, "assistant")
+    writer = MemoryService(sessions, SummaryBuffer(summarize=lambda messages: f"of {len(messages)}", max_messages=20))
+    settings = StrategySettings(strategy=strategy, window_size=7, budget=60)
+    choice = WindowChoice(strategy=strategy or None, size=7, tokens=60, generation="isolated", source="chosen")
+    adapter = adapter_for(home)
+    for turn in range(26):
+        writer.add_batch_to_history(
+            "s1",
+            [
+                HectorMessage(role="ROLE_USER", text=f"question {turn}"),
+                HectorMessage(role="ROLE_AGENT", text=f"answer {turn}"),
+            ],
+        )
+        loaded = strategy_of(settings if strategy else StrategySettings()).load_state("s1", sessions)
+        source = adapter.find("assistant/s1")
+        assert source is not None
+        messages = adapter.session(source, "assistant/s1").messages
+        view = context_view("hector", messages, choice)
+        shown = [message.content for message in compress(messages, view.seen)]
+        assert sorted(shown) == sorted(one.text for one in loaded.messages), turn
+    database.close()
 
 
 def test_07_what_is_nobodys_is_shown_by_the_explorer(data: Path) -> None:

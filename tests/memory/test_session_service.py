@@ -20,6 +20,7 @@ from hermes_tui.memory.session_service import InMemorySessionService, LoadedMess
 from hermes_tui.memory.sql.database import SqlDatabase, Statements
 from hermes_tui.memory.sql.service import SQLSessionService
 from hermes_tui.memory.sql.sqlite import SqliteDatabase
+from tmuxes import until
 
 
 def said(text: str, role: NativeRole = "ROLE_USER", message_id: str = "") -> HectorMessage:
@@ -324,6 +325,35 @@ def test_16_a_locked_database_is_waited_for_and_then_said(tmp_path: Path, monkey
     assert service.count_messages("s1") == 0, "who reads is not kept waiting"
     other.execute("ROLLBACK")
     service.append_messages("s1", talk(1))
+
+
+@pytest.mark.parametrize("engine", ["sqlite"], indirect=True)
+def test_16_the_files_settings_hold_for_every_connection(database: SqlDatabase) -> None:
+    """WAL, as the guide advises; a sync for each checkpoint and not for each turn; foreign keys."""
+    settings = {"journal_mode": "wal", "synchronous": 1, "foreign_keys": 1}
+    for name, value in settings.items():
+        assert database.read(lambda statements, name=name: statements.run(f"PRAGMA {name}")) == [(value,)]  # type: ignore[misc]
+
+
+def test_11_a_message_needs_its_session(service: SQLSessionService, database: SqlDatabase) -> None:
+    service.append_messages("s1", talk(1))
+    with pytest.raises(StoreError):
+        database.write(lambda statements: statements.run("UPDATE session_messages SET agent_id = 'other'"))
+    database.write(lambda statements: statements.run("DELETE FROM sessions"))
+    assert service.count_messages("s1") == 0, "the messages go with it"
+
+
+@pytest.mark.parametrize("engine", ["postgres"], indirect=True)
+def test_13_a_connection_is_replaced_after_its_lifetime(make_database: Callable[..., SqlDatabase]) -> None:
+    database = make_database(max_conns=1, max_idle=1, lifetime=0.05)
+
+    def process() -> object:
+        return database.read(lambda statements: statements.run("SELECT pg_backend_pid()"))
+
+    first = process()
+    until(lambda: process() != first)
+    lasting = make_database(max_conns=1, max_idle=1)
+    assert len({str(lasting.read(lambda s: s.run("SELECT pg_backend_pid()"))) for _ in range(20)}) == 1
 
 
 def test_13_no_more_connections_than_the_pool_may_have(make_database: Callable[..., SqlDatabase]) -> None:

@@ -44,8 +44,8 @@ class Conversations(HectorLayout):
 
     @property
     def key(self) -> str:
-        """See `HectorLayout.key`. Where there is a number, the message's own id is mostly empty."""
-        return "id" if "id" in self.have else "message_id"
+        """See `HectorLayout.key`. Where Hector keeps a number, the message's own id is mostly empty."""
+        return "id" if "id" in self.have and not self._isolated else "message_id"
 
     @property
     def wanted(self) -> Sequence[str]:

@@ -157,7 +157,8 @@ class SqliteDatabase(SqlDatabase):
         connection = apsw.Connection(str(self._path), flags=apsw.SQLITE_OPEN_READWRITE)
         try:
             connection.setbusytimeout(int(BUSY_SECONDS * 1000))
-            connection.execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON")
+            for setting in ("journal_mode = WAL", "synchronous = NORMAL", "foreign_keys = ON"):
+                connection.execute(f"PRAGMA {setting}").fetchall()
         except BaseException:
             connection.close()
             raise

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hermes_tui.memory.message import HectorMessage, NativeRole
+from hermes_tui.memory.message import AUTHORS, HectorMessage, NativeRole
 from hermes_tui.memory.session_service import InMemorySessionService
 from hermes_tui.memory.working import HABITS, StrategySettings, strategy_of
 from hermes_tui.sessions.context.windows import WindowChoice
@@ -37,12 +37,11 @@ def _stored(message: Message) -> HectorMessage:
         role = "ROLE_USER"
     elif message.role == "system":
         role = "ROLE_UNSPECIFIED"
-    author = {"user": "user", "system": "system"}.get(message.role, "assistant")
     return HectorMessage(
         role=role,
         text=message.content,
         message_id=message.id,
-        author=author,
+        author=AUTHORS[role],
         has_message=message.kind != "notice",
         kept_from=message.kept_from,
     )

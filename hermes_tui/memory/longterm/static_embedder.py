@@ -19,7 +19,7 @@ _LONGEST = 24_000
 
 
 class StaticEmbedder:
-    """256 numbers for a text. Loaded with its first: half a second, and 60 MB."""
+    """256 numbers for a text. Loaded with its first: about a second, and 60 MB."""
 
     name = "wordllama l2_supercat 256"
     """See `Embedder.name`."""

@@ -14,7 +14,7 @@ from urllib.parse import quote
 from hermes_tui.errors import StoreError, ValidationError
 from hermes_tui.memory.configuration import EmbedderSettings, LongTermSettings, MemoryConfiguration
 from hermes_tui.memory.longterm.batches import MemoryBatches
-from hermes_tui.memory.longterm.memory import LongTermMemory
+from hermes_tui.memory.longterm.memory import RECALL_LIMIT, LongTermMemory
 from hermes_tui.memory.longterm.protocols import Embedder, VectorStore
 from hermes_tui.memory.service import MemoryService
 from hermes_tui.memory.session_service import InMemorySessionService, SessionService
@@ -85,15 +85,17 @@ class MemoryComponents:
         except ValueError as error:
             raise ValidationError(f"The memory of agent {agent_id} cannot be made: {error}.") from error
         long_term = self.long_term(agent_id)
-        batches = None
+        batches, limit = None, RECALL_LIMIT
         if long_term is not None and settings.long_term is not None:
+            limit = settings.long_term.recall_limit
             batches = MemoryBatches(
                 long_term,
                 agent_id,
                 batch_size=settings.long_term.batch_size,
                 flush_seconds=settings.long_term.flush_seconds,
             )
-        service = MemoryService(self.session_service(agent_id), working, long_term, batches)
+        sessions = self.session_service(agent_id)
+        service = MemoryService(sessions, working, long_term, batches, recall_limit=limit)
         with self._lock:
             self._services.append(service)
         return service

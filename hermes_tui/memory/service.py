@@ -61,15 +61,22 @@ class MemoryService:
         working: WorkingMemoryStrategy,
         long_term: LongTermMemory | None = None,
         batches: MemoryBatches | None = None,
+        *,
+        recall_limit: int = RECALL_LIMIT,
     ) -> None:
-        """`batches` are those on their way to `long_term`; without any, they are of the document's size."""
+        """`batches` are those on their way to `long_term`; without any, they are of the document's size. Where
+        nobody says how much is to be recalled, it is `recall_limit`."""
         self._sessions = sessions
         self._working = working
         self._long_term = long_term
         if batches is None and long_term is not None:
             batches = MemoryBatches(long_term, sessions.agent_id)
         self._batches = batches
-        self._summarizing = [threading.Lock() for _ in range(_LOCKS)]
+        self._recall_limit = recall_limit
+        self._saving = [threading.Lock() for _ in range(_LOCKS)]
+        self._lock = threading.Lock()
+        self._summarizing: set[str] = set()
+        """Sessions that some thread looks at."""
 
     @property
     def batches(self) -> MemoryBatches | None:
@@ -83,33 +90,45 @@ class MemoryService:
         Raises `StoreError` where nothing was saved, and `SummaryNotSaved`.
         """
         session_id = session_id or DEFAULT_SESSION
-        with self._summarizing[hash(session_id) % _LOCKS]:
-            ids = self._sessions.append_messages(session_id, messages)
+        with self._saving[hash(session_id) % _LOCKS]:  # so that both layers have the same order
+            ids = tuple(self._sessions.append_messages(session_id, messages))
             if self._batches is not None:
-                self._batches.add(
-                    session_id, [one.identified_as(name) for one, name in zip(messages, ids, strict=True)]
-                )
+                named = [one.identified_as(name) for one, name in zip(messages, ids, strict=True)]
+                self._batches.add(session_id, named)
+        with self._lock:
+            is_looked_at = session_id in self._summarizing
+            self._summarizing.add(session_id)
+        if is_looked_at:  # a model may take its time over it; the next turn looks again
+            return SavedTurn(message_ids=ids)
+        try:
+            return self._summarized(session_id, ids)
+        finally:
+            with self._lock:
+                self._summarizing.remove(session_id)
+
+    def _summarized(self, session_id: str, ids: tuple[str, ...]) -> SavedTurn:
+        """A turn that is saved, and the summary that is due after it. Raises `SummaryNotSaved`."""
+        try:
+            history = self._working.load_state(session_id, self._sessions)
+            made = self._working.check_and_summarize(history)
+        except Exception as error:  # the summarizer is the caller's own
+            _log.warning("session %r was not summarised: %s", session_id, error)
+            return SavedTurn(message_ids=ids, trouble=f"the session was not summarised: {error}")
+        if made:
             try:
-                history = self._working.load_state(session_id, self._sessions)
-                made = self._working.check_and_summarize(history)
-            except Exception as error:  # the summarizer is the caller's own
-                _log.warning("session %r was not summarised: %s", session_id, error)
-                return SavedTurn(message_ids=tuple(ids), trouble=f"the session was not summarised: {error}")
-            if made:
-                try:
-                    self._sessions.append_messages(session_id, made)
-                except StoreError as error:
-                    raise SummaryNotSaved(
-                        f"The messages of session {session_id} are saved, their summary is not. {error}"
-                    ) from error
-        return SavedTurn(message_ids=tuple(ids), summarized=bool(made))
+                self._sessions.append_messages(session_id, made)
+            except StoreError as error:
+                raise SummaryNotSaved(
+                    f"The messages of session {session_id} are saved, their summary is not. {error}"
+                ) from error
+        return SavedTurn(message_ids=ids, summarized=bool(made))
 
     def load_state(self, session_id: str) -> ConversationHistory:
         """What the agent has before it in its next call. Raises `StoreError`."""
         return self._working.load_state(session_id or DEFAULT_SESSION, self._sessions)
 
     def recall(
-        self, session_id: str, query: str = "", k: int = RECALL_LIMIT
+        self, session_id: str, query: str = "", k: int | None = None
     ) -> ConversationHistory | list[RecalledMemory]:
         """What long-term memory has of this session that is nearest to `query`, the nearest first; without a query,
         `load_state`. Raises `StoreError`, `EmbedderUnavailable` and `VectorStoreUnavailable`."""
@@ -117,7 +136,8 @@ class MemoryService:
             return self.load_state(session_id)
         if self._long_term is None:
             return []
-        return self._long_term.recall(self._sessions.agent_id, session_id or DEFAULT_SESSION, query, k)
+        count = self._recall_limit if k is None else k
+        return self._long_term.recall(self._sessions.agent_id, session_id or DEFAULT_SESSION, query, count)
 
     def remember(self, session_id: str) -> int:
         """Send all messages of a session to long-term memory; how many. Those that are there already stay there

@@ -319,7 +319,7 @@ def test_14_a_server_that_is_not_there_is_an_error() -> None:
         url = server.url
     with pytest.raises(VectorStoreUnavailable, match="cannot be reached"):
         QdrantServer(url).count("a")
-    for address in ("", "ftp://host", "http://"):
+    for address in ("", "ftp://host", "http://", "http://user:s3cret@host"):
         with pytest.raises(ValueError, match="address"):
             QdrantServer(address)
 

@@ -212,7 +212,7 @@ def test_12_long_term_memory_by_configuration_is_embedded_or_a_server(tmp_path: 
     text = """
 embedders: {local: {type: ollama, model: m, host: "${OLLAMA}"}}
 agents:
-  alone: {memory: {longterm: {batch_size: 1}}}
+  alone: {memory: {longterm: {batch_size: 1, recall_limit: 2}}}
   served: {memory: {longterm: {batch_size: 1, embedder: local, collection: other}}}
 """
 
@@ -230,6 +230,12 @@ agents:
             assert [one.point.content for one in found] == [f"of {agent}"]
             assert isinstance(found[0], RecalledMemory)
         assert len(server.asked) == 2, "one text, one question"
+        alone = components.memory_service("alone")
+        alone.add_batch_to_history("s1", [*said("one"), *said("two"), *said("three")])
+        alone.shutdown()
+        found = alone.recall("s1", "which?")
+        assert isinstance(found, list)
+        assert len(found) == 2, "as many as the configuration says"
         components.shutdown()
     assert {one.name for one in (tmp_path / "data" / "vectors").iterdir()} == {"hector_session_memory", "other"}
 

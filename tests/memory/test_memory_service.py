@@ -217,9 +217,6 @@ def test_14_a_summary_that_is_not_saved_is_a_warning_of_its_own(tmp_path: Path) 
     assert texts(service.load_state("s1")) == ["question 1", "answer 1"]
 
 
-Serve = Callable[[str, str, object], Answer]
-
-
 class Switch:
     """An embedder's server that can be dead, and then live again."""
 
@@ -293,6 +290,29 @@ def test_14_an_embedder_that_stays_dead_does_not_fill_the_memory() -> None:
         batches.add("new", [said("x")] * 7)
         assert (batches.waiting, batches.given_up) == (MOST, 7)
         assert batches.shutdown() is False
+
+
+def test_13_a_slow_summarizer_keeps_nobody_waiting(database: SqlDatabase) -> None:
+    """Neither other sessions nor the next turn of this one."""
+    begun, end = threading.Event(), threading.Event()
+
+    def slow(messages: Sequence[HectorMessage]) -> str:
+        begun.set()
+        assert end.wait(20)
+        return "slow"
+
+    strategy = SummaryBuffer(summarize=slow, max_messages=1)
+    service = MemoryService(SQLSessionService(database, "assistant"), strategy)
+    made: list[SavedTurn] = []
+    thread = threading.Thread(target=lambda: made.append(service.add_batch_to_history("s1", turn(1))))
+    thread.start()
+    assert begun.wait(20)
+    assert service.add_batch_to_history("s1", turn(2)).summarized is False
+    assert texts(service.load_state("s1")) == ["question 1", "answer 1", "question 2", "answer 2"]
+    end.set()
+    thread.join()
+    assert made[0].summarized is True
+    assert service.add_batch_to_history("s2", turn(1)).summarized is True
 
 
 # 13: threads -------------------------------------------------------------------------------------------------

@@ -40,10 +40,11 @@ class JsonClient:
         parts = urlsplit(url if "://" in url else f"http://{url}")
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise ValueError("the address must be one of HTTP, as in http://localhost:6333")
+        if parts.username or parts.password:
+            raise ValueError("an address holds no user and no password: a key is a setting of its own")
         port = f":{parts.port}" if parts.port else ""
         host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
         self.label = f"{parts.scheme}://{host}{port}{parts.path.rstrip('/')}"
-        """The address without a user or a password."""
         self._headers = {"Content-Type": "application/json", "Accept": "application/json", **(headers or {})}
         self._seconds = seconds
         self._opener = urllib.request.build_opener(_NoRedirects)

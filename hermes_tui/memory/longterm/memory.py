@@ -21,7 +21,7 @@ from hermes_tui.memory.longterm.protocols import (
 from hermes_tui.memory.message import HectorMessage
 from session_adapters.text import scrub
 
-__all__ = ["LongTermMemory", "MemoryStats"]
+__all__ = ["RECALL_LIMIT", "LongTermMemory", "MemoryStats"]
 
 RECALL_LIMIT = 5
 """What a recall finds where nobody gives a number."""

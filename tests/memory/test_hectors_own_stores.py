@@ -3,6 +3,8 @@ by the explorer's adapter. Spec 001, sections 7, 11 and 16 (Multi-agent isolatio
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Callable
 from itertools import compress
 from pathlib import Path
@@ -18,7 +20,7 @@ from hermes_tui.errors import StoreError
 from hermes_tui.memory.message import HectorMessage, NativeRole
 from hermes_tui.memory.service import MemoryService
 from hermes_tui.memory.session_service import LoadOptions
-from hermes_tui.memory.sql.database import SqlDatabase
+from hermes_tui.memory.sql.database import SqlDatabase, Statements
 from hermes_tui.memory.sql.postgres import PostgresDatabase
 from hermes_tui.memory.sql.service import SQLSessionService, migrate_store
 from hermes_tui.memory.sql.sqlite import SqliteDatabase
@@ -214,6 +216,22 @@ def test_07_the_explorer_sees_each_agents_own_messages(home: Path) -> None:
         ]
         assert one.raw["layout"] == "isolated"
     assert adapter.find("nobody/s1") is None
+
+
+def test_law_3_a_look_of_this_process_drops_none_of_its_locks(home: Path) -> None:
+    path = home / "data" / "sessions.db"
+    other = f"import apsw; apsw.Connection({str(path)!r}).execute('BEGIN IMMEDIATE')"
+    database = SqliteDatabase(path)
+
+    def look_and_try(statements: Statements) -> str:
+        statements.run("DELETE FROM sessions WHERE agent_id = 'coder'")
+        assert listed(adapter_for(home)).keys() == {"assistant/s1", "math_bot/s1", "coder/long"}
+        ran = subprocess.run([sys.executable, "-c", other], capture_output=True, text=True, check=False)
+        return ran.stderr
+
+    assert "BusyError" in database.write(look_and_try)
+    assert listed(adapter_for(home)).keys() == {"assistant/s1", "math_bot/s1"}
+    database.close()
 
 
 def test_07_so_it_does_on_a_server(server: PostgresServer, tmp_path: Path) -> None:

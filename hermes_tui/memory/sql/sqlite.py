@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import apsw
 
 from hermes_tui.errors import StoreBusy, StoreError
 from hermes_tui.memory.sql.database import Rows, SqlDatabase, Statements
 from hermes_tui.platform.paths import private_file
-from session_adapters.reading.sqlite import DatabaseUnreadable, read_database
+from session_adapters.reading.sqlite import DatabaseUnreadable, hold_locks, read_database
 
 __all__ = ["DEFAULT_PATH", "SqliteDatabase"]
 
@@ -51,6 +51,13 @@ class _SqliteStatements(Statements):
         return frozenset(str(name) for (name,) in found)
 
 
+class _Open(NamedTuple):
+    """A connection, and what closes it: while it is open, no reader of this process may drop its locks."""
+
+    connection: apsw.Connection
+    closing: ExitStack
+
+
 class SqliteDatabase(SqlDatabase):
     """An SQLite file, made for its owner alone when it is first written to.
 
@@ -69,7 +76,7 @@ class SqliteDatabase(SqlDatabase):
         self.is_read_only = read_only
         self._max_idle = max_idle
         self._free = threading.BoundedSemaphore(max(1, max_conns))
-        self._idle: list[apsw.Connection] = []
+        self._idle: list[_Open] = []
         self._lock = threading.Lock()
         self._writing = threading.Lock()
         self._is_closed = False
@@ -102,8 +109,8 @@ class SqliteDatabase(SqlDatabase):
         with self._lock:
             self._is_closed = True
             idle, self._idle = self._idle, []
-        for connection in idle:
-            connection.close()
+        for one in idle:
+            one.closing.close()
 
     def _transaction(self, begin: str, work: Callable[[Statements], T]) -> T:
         with self._told(), self._connected() as connection:
@@ -136,30 +143,30 @@ class SqliteDatabase(SqlDatabase):
             with self._lock:
                 if self._is_closed:
                     raise StoreError(f"The sessions in {self.label} are closed.")
-                connection = self._idle.pop() if self._idle else None
-            connection = connection or self._opened()
+                one = self._idle.pop() if self._idle else None
+            one = one or self._opened()
             try:
-                yield connection
+                yield one.connection
             finally:
                 with self._lock:
                     is_kept = len(self._idle) < self._max_idle and not self._is_closed
                     if is_kept:
-                        self._idle.append(connection)
+                        self._idle.append(one)
                 if not is_kept:
-                    connection.close()
+                    one.closing.close()
 
-    def _opened(self) -> apsw.Connection:
-        try:
-            private_file(self._path)
-        except OSError as error:
-            reason = error.strerror or error
-            raise StoreError(f"The sessions in {self.label} cannot be opened: {reason}.") from error
-        connection = apsw.Connection(str(self._path), flags=apsw.SQLITE_OPEN_READWRITE)
-        try:
+    def _opened(self) -> _Open:
+        with ExitStack() as closing:
+            try:
+                private_file(self._path)
+                closing.enter_context(hold_locks(self._path))
+            except OSError as error:
+                reason = error.strerror or error
+                raise StoreError(f"The sessions in {self.label} cannot be opened: {reason}.") from error
+            connection = apsw.Connection(str(self._path), flags=apsw.SQLITE_OPEN_READWRITE)
+            closing.callback(connection.close)
             connection.setbusytimeout(int(BUSY_SECONDS * 1000))
+            # One by one: of several in one text, those after the first would wait until its rows are fetched.
             for setting in ("journal_mode = WAL", "synchronous = NORMAL", "foreign_keys = ON"):
                 connection.execute(f"PRAGMA {setting}").fetchall()
-        except BaseException:
-            connection.close()
-            raise
-        return connection
+            return _Open(connection, closing.pop_all())

@@ -116,7 +116,7 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """All settings, with their defaults."""
 
     read_only: bool = False
-    """`true`: no key or command changes a gateway's lanes, as with `--read-only`."""
+    """`true`: no key or command changes Hermes' lanes or sessions, as with `--read-only`."""
     theme: str | None = None
     """Colours, by the name of a theme, as `--theme`."""
     mouse: bool = True

@@ -151,6 +151,15 @@ def test_a_file_that_may_not_be_opened(tmp_path: Path) -> None:
     assert "config.yaml cannot be used: " in problem
 
 
+def test_how_long_a_turn_may_take(tmp_path: Path) -> None:
+    assert read_gateway_config(tmp_path).gateway_timeout == 1800
+    (tmp_path / "config.yaml").write_text("agent: {gateway_timeout: 90}")
+    assert read_gateway_config(tmp_path).gateway_timeout == 90
+    (tmp_path / "config.yaml").write_text("agent: {gateway_timeout: soon}")
+    found = read_gateway_config(tmp_path)
+    assert (found.gateway_timeout, len(found.problems)) == (1800, 1)
+
+
 def test_freshness(tmp_path: Path) -> None:
     (tmp_path / "config.yaml").write_text("agent: {gateway_auto_continue_freshness: 90}")
     assert read_gateway_config(tmp_path).freshness == 90

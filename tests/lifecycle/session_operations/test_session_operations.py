@@ -39,6 +39,11 @@ assert not plan.refusal, plan.refusal
 operations.apply(plan)
 """
 
+FULL = CHILD.replace(
+    "os.kill(os.getpid(), signal.SIGKILL)", "resource.setrlimit(resource.RLIMIT_FSIZE, (2048, 2048))"
+).replace("import json,", "import json, resource,")
+"""From that step on no file takes anything beyond its second kilobyte."""
+
 
 class Sessions:
     """The sample home, with its ids by what they are."""
@@ -158,6 +163,29 @@ def test_killed_at_each_step(sessions: Sessions, tmp_path: Path, kind: str, step
         assert (dump(sessions.database) == before) is undo
 
 
+@pytest.mark.parametrize("step", ["copy", "rows", "commit"])
+@pytest.mark.parametrize("kind", ["delete", "clear-messages", "prune-sessions"])
+def test_a_full_disk(sessions: Sessions, kind: str, step: str) -> None:
+    """Nothing is deleted; the log says so, and the same can be done once there is room."""
+    before = dump(sessions.database)
+    ran = subprocess.run(
+        [
+            *(sys.executable, "-c", FULL, str(sessions.home), str(sessions.audit.path), step),
+            json.dumps(sessions.request(kind)),
+        ],
+        env={**os.environ, "PYTHONPATH": f"{REPOSITORY}:{REPOSITORY / 'adapters'}"},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert "StoreError" in ran.stderr
+    assert dump(sessions.database) == before
+    assert [one.state for one in sessions.operations.log()] == ["failed"]
+    sessions.apply(**sessions.request(kind))
+    assert dump(sessions.database) != before
+
+
 def test_a_session_that_a_gateway_holds_is_left_alone(sessions: Sessions) -> None:
     lanes = json.loads((sessions.home / ".hermes/sessions/sessions.json").read_text())
     held = {one["session_id"] for key, one in lanes.items() if not key.startswith("_")}
@@ -202,6 +230,16 @@ def test_what_is_refused(sessions: Sessions) -> None:
     read_only = Operations(Environment(home=sessions.home), audit=sessions.audit, read_only=True)
     with pytest.raises(OperationRefused, match="read-only"):
         read_only.apply(plan(Request(kind="rename", session=sessions.ended, title="x")))
+
+
+def test_what_stays_beside_the_database_is_said(sessions: Sessions) -> None:
+    """Versions up to 0.13 wrote transcripts there; `hermes sessions delete` removes them too."""
+    old = sessions.home / ".hermes" / "sessions" / f"{sessions.ended}.jsonl"
+    old.write_text("{}\n")
+    plan = sessions.operations.plan(Request(kind="delete", session=sessions.ended))
+    assert f"{old} stay: what an old version wrote there" in plan.notes
+    assert sessions.operations.apply(plan).state == "done"
+    assert old.exists()
 
 
 def test_a_later_schema_is_not_known(sessions: Sessions) -> None:

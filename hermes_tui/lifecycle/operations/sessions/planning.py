@@ -58,6 +58,7 @@ def draw_up_sessions(request: Request, rows: StoredLanes, home: HermesHome, proc
         draft.notes += _lane_notes(request, row, around)
     if request.kind != "rename" and (newer := newer_schema(around.schema)):
         draft.refusal = draft.refusal or f"{newer}: which tables of that version belong to a session is not known"
+    draft.notes += _files_left([one.session_id for one in draft.removed if "sessions" in one.tables], around)
     if draft.removed and tables.unknown:
         draft.refusal = draft.refusal or f"table {tables.unknown[0]} points at sessions, and is not known here"
     return Plan(
@@ -159,6 +160,18 @@ def _delete(draft: _Draft, ids: Sequence[str], rows: StoredLanes, tables: Sessio
     if kept:
         shown = ", ".join(kept[:_NAMED]) + ("…" if len(kept) > _NAMED else "")
         draft.notes.append(f"{counted(len(kept), 'descendant')} stay, and name no parent any more: {shown}")
+
+
+def _files_left(ids: Sequence[str], around: Surroundings) -> list[str]:
+    """Of deleted sessions: what versions up to 0.13 wrote beside the database."""
+    folder = around.home.sessions_dir
+    names = [
+        f"{one}{suffix}" for one in ids for suffix in (".json", ".jsonl") if (folder / f"{one}{suffix}").exists()
+    ]
+    if not names:
+        return []
+    more = f" and {len(names) - 1} more" if len(names) > 1 else ""
+    return [f"{folder / names[0]}{more} stay: what an old version wrote there"]
 
 
 def _prune(

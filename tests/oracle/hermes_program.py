@@ -10,6 +10,7 @@ import importlib
 import json
 import os
 import sys
+import types
 import uuid
 from collections.abc import Callable
 from datetime import datetime
@@ -24,6 +25,11 @@ session: Any = importlib.import_module("gateway.session")
 config: Any = importlib.import_module("gateway.config")
 names: Any = importlib.import_module("gateway.whatsapp_identity")
 state: Any = importlib.import_module("hermes_state")
+
+
+def run() -> Any:
+    """The gateway's own module: it takes a second to load."""
+    return importlib.import_module("gateway.run")
 
 
 class Program:
@@ -138,6 +144,32 @@ class Program:
     def search_tool(self, args: dict[str, Any], kw: dict[str, Any]) -> Any:
         tool: Any = importlib.import_module("tools.session_search_tool")
         return json.loads(tool.session_search(db=self.opened._db, **kw))
+
+    def inline(self, args: dict[str, Any], kw: dict[str, Any]) -> Any:
+        return session.neutralize_untrusted_inline_text(args["text"])
+
+    def resume_note(self, args: dict[str, Any], kw: dict[str, Any]) -> Any:
+        return run().build_resume_recovery_note(args["reason"], args["message"], interactive=args["interactive"])
+
+    def queue(self, args: dict[str, Any], kw: dict[str, Any]) -> Any:
+        """What waits for a turn, in the gateway's own hands: [what a step took out, how many wait then] for each of
+        `steps`, `[op, key, text]`."""
+        gateway, adapter = object.__new__(run().GatewayRunner), types.SimpleNamespace(_pending_messages={})
+        return [self._queued(gateway, adapter, *step) for step in args["steps"]]
+
+    def _queued(self, gateway: Any, adapter: Any, op: str, key: str, text: str) -> Any:
+        platforms, slot, taken = importlib.import_module("gateway.platforms.base"), adapter._pending_messages, None
+        event = platforms.MessageEvent(text=text, source=source({"platform": "telegram", "chat_id": key}))
+        if op == "queue":
+            gateway._enqueue_fifo(key, event, adapter)
+        elif op == "merge":
+            platforms.merge_pending_message_event(slot, key, event, merge_text=True)
+        elif op == "replace":
+            platforms.merge_pending_message_event(slot, key, event)
+        else:
+            found = gateway._promote_queued_event(key, adapter, slot.pop(key, None))
+            taken = found.text if found is not None else None
+        return [taken, gateway._queue_depth(key, adapter=adapter)]
 
     def context(self, args: dict[str, Any], kw: dict[str, Any]) -> Any:
         """build_session_context; `connected` maps platforms to their home channels or None, `entry` may be None,

@@ -95,9 +95,9 @@ TOOLS = (
         " messages[0].id. messages_after (or _before) < window: the session ends (begins) there. Without"
         " around_message_id: its end.\n"
         "3. nothing: the sessions active last.\n"
-        'Query: words (all must occur), "a phrase", OR, -not, begin*, ~inside, agent:claude cwd:shop tool:bash'
-        " file:app.py role:user since:7d is:error title:x. Few, distinctive words find most: an error's own words,"
-        " a file, a function.",
+        'Query: words (all must occur), "a phrase", OR, -not, begin*, ~inside, /regex/, agent:claude cwd:shop'
+        " tool:bash file:app.py role:user since:7d is:error title:x. Few, distinctive words find most: an error's own"
+        " words, a file, a function.",
         SearchArguments,
         _object(
             {

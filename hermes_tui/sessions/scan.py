@@ -12,7 +12,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from hermes_tui.sessions.query import Search
-from hermes_tui.sessions.query.tree import All, Any, Inside, MessageFilter, TextUnit, Tree, Word
+from hermes_tui.sessions.query.regex import literals
+from hermes_tui.sessions.query.tree import All, Any, Inside, MessageFilter, Regex, TextUnit, Tree, Word
 from hermes_tui.sessions.search.model import Field, Match, SourceMatch
 from hermes_tui.sessions.search.relevance import PLAIN, Weights, of_text
 from hermes_tui.sessions.words import is_han
@@ -50,6 +51,9 @@ def needles(tree: Tree, *, inside: bool = True) -> frozenset[bytes] | None:
     match tree:
         case Inside(text) if inside and text.isascii():
             runs = _PIECES.findall(text.lower())
+            return frozenset({max(runs, key=len).encode()}) if runs else None
+        case Regex(pattern) if inside:
+            runs = _PIECES.findall(" ".join(filter(str.isascii, literals(pattern))).lower())
             return frozenset({max(runs, key=len).encode()}) if runs else None
         case Word(tokens):
             runs = [word for word in tokens if word.isascii()]

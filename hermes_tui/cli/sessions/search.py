@@ -58,8 +58,9 @@ def search(
     """Find conversations in which QUERY is said.
 
     By anyone, a tool included. Words all have to be there; "a phrase"; OR; NOT or a dash for what must not; begin*
-    for beginnings; ~part for what is inside of words; and agent: model: cwd: role: tool: file: tag: source: title:
-    id: is: since: until: cost: tokens: turns: (write -- before a query that begins with a dash)
+    for beginnings; ~part for what is inside of words; /regex/ for what fits a pattern; and agent: model: cwd: role:
+    tool: file: tag: source: title: id: is: since: until: cost: tokens: turns: (write -- before a query that begins
+    with a dash)
     """
     text = " ".join(words)
     if not text.strip():

@@ -20,6 +20,7 @@ from hermes_tui.sessions.query.tree import (
     Inside,
     Literally,
     MessageFilter,
+    Regex,
     SessionFilter,
     TextUnit,
     Tree,
@@ -69,6 +70,8 @@ class Query(Struct, frozen=True):
     tree: Tree
     parts: tuple[QueryToken, ...]
     """The pieces of `text`, in order, for colours."""
+    refused: str = ""
+    """Why a regular expression in it is searched as text, one sentence without a full stop; empty where none is."""
 
     @property
     def empty(self) -> bool:
@@ -78,7 +81,7 @@ class Query(Struct, frozen=True):
     @property
     def searches_text(self) -> bool:
         """Whether texts have to be looked at for some session."""
-        return any(isinstance(leaf, Word | Literally | Inside | MessageFilter) for leaf in leaves(self.tree))
+        return any(isinstance(leaf, Word | Literally | Inside | Regex | MessageFilter) for leaf in leaves(self.tree))
 
     @property
     def asks_for_states(self) -> bool:
@@ -125,5 +128,4 @@ def parse(text: str, now: datetime | None = None, *, typing: bool = False, now_i
     begins with it counts. `now_in` tells which sessions are in a state that changes while nothing is written; it is
     asked only for those that the query names. Halves of characters are taken for what they are in texts (`scrub`).
     """
-    tree, parts = read(scrub(text), now or datetime.now().astimezone(), typing, now_in)
-    return Query(text, tree, parts)
+    return Query(text, *read(scrub(text), now or datetime.now().astimezone(), typing, now_in))

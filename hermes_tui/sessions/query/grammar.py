@@ -2,8 +2,9 @@
 
     query   = either { "OR" either }
     either  = unit { ["AND"] unit }            binds tighter than OR
-    unit    = { "NOT" | "-" } ( "(" query ")" | filter | inside | phrase ["*"] | word ["*"] )
+    unit    = { "NOT" | "-" } ( "(" query ")" | filter | inside | regex | phrase ["*"] | word ["*"] )
     inside  = "~" ( phrase | word )            of two characters or more, anywhere in a text, in words too
+    regex   = "/" pattern "/"                  a slash in it with a backslash before it; a blank or nothing behind it
     filter  = name ":" value { "," value }     with a name of `FILTERS`; any one of the values will do
     value   = phrase | anything without blanks and commas
     phrase  = '"' anything '"'                 a missing end is the end of the text
@@ -11,7 +12,7 @@
 Operators are upper case; `or` is a word. Punctuation inside a word (`can't`, `a@b.com`, `/usr/bin`) leaves a
 phrase of its parts. An operator without an operand, a filter without a value and a bracket without its
 partner are passed over, because the rest is still to be typed, and so is what would negate them. A known filter with
-a senseless value is searched as the text that it is.
+a senseless value is searched as the text that it is, and so is a pattern that is none; `/usr/bin` is a word.
 """
 
 from __future__ import annotations
@@ -23,11 +24,13 @@ from datetime import datetime
 from typing import Literal, NamedTuple
 
 from hermes_tui.sessions.query.filters import FILTERS, MESSAGE_FILTERS, ROLES, NowIn, no_states, session_filter
+from hermes_tui.sessions.query.regex import PatternRefused, compiled
 from hermes_tui.sessions.query.tree import (
     TRUE,
     Inside,
     Literally,
     MessageFilter,
+    Regex,
     Tree,
     Word,
     all_of,
@@ -50,6 +53,7 @@ _DEEPEST = 20
 _LEAST_INSIDE = 2
 """Characters: one is in every text."""
 _FILTER = re.compile(r"([A-Za-z]{2,10}):")
+_PATTERN = re.compile(r"/((?:\\.|[^\\/\x00])+)/(?=[\s)]|\Z)")
 _OPERATORS = frozenset({"AND", "OR", "NOT"})
 _NO_TERM = frozenset("->=)\x00")
 """What a dash stands before in `--flag`, `->call` and `-=`, where it negates nothing."""
@@ -66,7 +70,7 @@ class QueryToken(NamedTuple):
 class Lexeme(NamedTuple):
     """A piece and what it is to the parser."""
 
-    kind: Literal["word", "phrase", "inside", "filter", "operator", "minus", "open", "close"]
+    kind: Literal["word", "phrase", "inside", "regex", "filter", "operator", "minus", "open", "close"]
     start: int
     end: int
     text: str
@@ -120,6 +124,8 @@ def _piece(text: str, at: int, opened: int) -> Lexeme:
             end = _word_end(text, at + 1, opened)
             value = text[at + 1 : end]
         return Lexeme("inside", at, end, value)
+    if pattern := _PATTERN.match(text, at):
+        return Lexeme("regex", at, pattern.end(), pattern[1])
     named = _FILTER.match(text, at)
     if named and named[1].lower() in FILTERS:
         values, end = _values(text, named.end(), opened)
@@ -179,6 +185,8 @@ class Parser:
         self._partners = _partners(self._lexemes)
         self._at = 0
         self._leaves = 0
+        self.refused = ""
+        """Why a pattern is searched as text."""
         self.parts: list[QueryToken] = [QueryToken(_LENGTH, len(text), "idle")] if len(text) > _LENGTH else []
 
     def tree(self) -> Tree:
@@ -249,6 +257,13 @@ class Parser:
         if piece.kind == "inside":
             enough = len(piece.text) >= _LEAST_INSIDE
             return (Inside(piece.text), "phrase") if enough else (None, "idle")
+        if piece.kind == "regex":
+            try:
+                compiled(piece.text)
+            except PatternRefused as error:
+                self.refused = str(error)
+                return self._word(piece, negated), "odd"
+            return Regex(piece.text), "phrase"
         if piece.kind != "filter":
             kind: PartKind = "phrase" if piece.kind == "phrase" else "word"
             leaf = self._word(piece, negated)
@@ -309,8 +324,10 @@ def _partners(lexemes: list[Lexeme]) -> dict[int, int]:
     return found
 
 
-def read(text: str, now: datetime, typing: bool, now_in: NowIn = no_states) -> tuple[Tree, tuple[QueryToken, ...]]:
-    """The tree and the pieces of a query."""
+def read(
+    text: str, now: datetime, typing: bool, now_in: NowIn = no_states
+) -> tuple[Tree, tuple[QueryToken, ...], str]:
+    """The tree and the pieces of a query, and why a pattern in it is searched as text."""
     parser = Parser(text, now, typing, now_in)
     tree = parser.tree()
-    return (tree, tuple(parser.parts)) if parser.parts else (TRUE, ())
+    return (tree, tuple(parser.parts), parser.refused) if parser.parts else (TRUE, (), "")

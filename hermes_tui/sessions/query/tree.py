@@ -15,6 +15,7 @@ from typing import Literal
 from msgspec import Struct
 
 from hermes_tui.sessions.query.filters import SessionFilter
+from hermes_tui.sessions.query.regex import literals, places
 from hermes_tui.sessions.words import Passage, Span, located
 from session_adapters.model import SessionSummary
 from session_adapters.tool_names import NOTHING, ToolNames
@@ -29,6 +30,7 @@ __all__ = [
     "Literally",
     "MessageFilter",
     "Not",
+    "Regex",
     "SessionFilter",
     "TextUnit",
     "Tree",
@@ -90,6 +92,24 @@ class Inside(Struct, frozen=True):
             yield Span(*found.span())
 
 
+class Regex(Struct, frozen=True):
+    """A pattern that some piece of a text fits; see `regex`."""
+
+    pattern: str
+
+    @property
+    def words(self) -> Tree | None:
+        """Whole words, the last of some perhaps only begun, that are in every text which the pattern fits; None where
+        it tells of none."""
+        found = (Inside(one).words for one in literals(self.pattern))
+        every = all_of(one for one in found if one is not None)
+        return every if every != TRUE else None
+
+    def spans(self, text: str) -> Iterator[Span]:
+        """Where it stands in a text."""
+        return places(self.pattern, text)
+
+
 class MessageFilter(Struct, frozen=True):
     """A condition on the message: who said it, which tool it called or answers for, which file that was about."""
 
@@ -116,7 +136,7 @@ class Any(Struct, frozen=True):
     parts: tuple[Tree, ...]
 
 
-Tree = Always | Word | Literally | Inside | MessageFilter | SessionFilter | Not | All | Any
+Tree = Always | Word | Literally | Inside | Regex | MessageFilter | SessionFilter | Not | All | Any
 
 
 class TextUnit:
@@ -148,7 +168,7 @@ def holds(tree: Tree, unit: TextUnit) -> bool:
             return unit.passage.holds(tokens, prefix)
         case Literally(text):
             return text in unit.passage.text
-        case Inside():
+        case Inside() | Regex():
             return next(tree.spans(unit.passage.text), None) is not None
         case MessageFilter(field, value):
             return _says(field, value, unit)
@@ -174,7 +194,7 @@ def spans(tree: Tree, unit: TextUnit) -> list[Span]:
     for leaf in leaves(tree, positive=True):
         if isinstance(leaf, Word):
             found += unit.passage.find(leaf.tokens, leaf.prefix)
-        elif isinstance(leaf, Inside):
+        elif isinstance(leaf, Inside | Regex):
             found += leaf.spans(unit.passage.text)
         elif isinstance(leaf, Literally):
             at = unit.passage.text.find(leaf.text)

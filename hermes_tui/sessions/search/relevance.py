@@ -19,7 +19,7 @@ from hermes_tui.sessions.index.reading.reader import Hit, IndexCoverage, Place, 
 from hermes_tui.sessions.index.schema import IndexUnusable
 from hermes_tui.sessions.index.signs import count_indexed
 from hermes_tui.sessions.query import Search
-from hermes_tui.sessions.query.tree import Inside, Literally, Tree, Word, leaves
+from hermes_tui.sessions.query.tree import Inside, Literally, Regex, TextUnit, Tree, Word, leaves
 from hermes_tui.sessions.search.model import Field
 from hermes_tui.sessions.words import Passage, count_words
 from session_adapters.reading.searchable import Text
@@ -37,6 +37,8 @@ __all__ = [
     "weigh",
 ]
 
+LookedFor = Word | Literally | Inside | Regex
+"""Conditions on what stands in texts."""
 MOST_RANKED = 300
 """Conversations that a search which is typed puts in order by how well they fit; more of them stay by date."""
 _COUNTED = 50
@@ -71,9 +73,9 @@ def _rarity(messages: int, holding: int) -> float:
     return max(_RAREST, log((messages - holding + 0.5) / (holding + 0.5))) if holding <= messages else _RAREST
 
 
-def looked_for(tree: Tree) -> Sequence[Word | Literally | Inside]:
+def looked_for(tree: Tree) -> Sequence[LookedFor]:
     """The conditions of a query on what stands in texts, each once."""
-    found = (leaf for leaf in leaves(tree, positive=True) if isinstance(leaf, Word | Literally | Inside))
+    found = (leaf for leaf in leaves(tree, positive=True) if isinstance(leaf, LookedFor))
     return list(dict.fromkeys(found))
 
 
@@ -117,9 +119,12 @@ def _fit(counts: Iterable[tuple[float, int]], length: int, average: float) -> fl
 
 
 def of_text(search: Search, text: Text, weights: Weights = PLAIN) -> float:
-    """How well a message fits; 1 where nothing is looked for in texts."""
+    """How well a message fits, by those of its two texts that satisfy the query; 1 where nothing is looked for in
+    texts."""
     length = count_indexed(text.prose) + count_indexed(text.tool) - count_words(text.tool[: text.thought])
-    return _of_role(text.role) * _of_texts(search, (text.prose, text.tool[text.thought :]), length, weights)
+    both = ((text.prose, text.prose), (text.tool, text.tool[text.thought :]))
+    counted = (one for whole, one in both if one and search.matches(TextUnit(whole, text.role, text.names)))
+    return _of_role(text.role) * _of_texts(search, counted, length, weights)
 
 
 def of_title(search: Search, title: str, weights: Weights = PLAIN) -> float:
@@ -151,9 +156,9 @@ def of_session(best: float, count: int) -> float:
     return min(1.0, best * (1.0 + 0.1 * log1p(max(0, count - 1))))
 
 
-def _occurrences(leaf: Word | Literally | Inside, passage: Passage) -> int:
+def _occurrences(leaf: LookedFor, passage: Passage) -> int:
     if isinstance(leaf, Literally):
         return min(_COUNTED, passage.text.count(leaf.text))
-    if isinstance(leaf, Inside):
+    if isinstance(leaf, Inside | Regex):
         return sum(1 for _ in islice(leaf.spans(passage.text), _COUNTED))
     return passage.count(leaf.tokens, leaf.prefix, _COUNTED)

@@ -7,6 +7,7 @@ from datetime import datetime
 from functools import cache
 from typing import Literal
 
+from hermes_tui.errors import ValidationError
 from hermes_tui.sessions.adapters import Adapters
 from hermes_tui.sessions.catalogue.catalogue import Catalogue
 from hermes_tui.sessions.index.reading.reader import SearchIndex
@@ -59,13 +60,21 @@ class SearchDesk:
         look = cache(self._states)  # once, however many states it names
         return parse(text, now, typing=typing, now_in=lambda state: look()(state))
 
+    def _understood(self, text: str, now: datetime | None = None) -> Query:
+        """The same where nobody sees what becomes of a pattern that is none. Raises `ValidationError`."""
+        query = self.parse(text, now)
+        if query.refused:
+            raise ValidationError(f'{query.refused}; in quotes ("…") it is searched as text')
+        return query
+
     # Discovery ---------------------------------------------------------------------------------------------
 
     def discover(
         self, text: str, options: SearchOptions, now: datetime | None = None, stop: Callable[[], bool] = lambda: False
     ) -> Outcome:
-        """What a query finds, as the stores are now; nothing for one that asks for nothing (checklist S-9)."""
-        query = self.parse(text, now)
+        """What a query finds, as the stores are now; nothing for one that asks for nothing (checklist S-9). Raises
+        `ValidationError` for a regular expression that is none."""
+        query = self._understood(text, now)
         if query.empty or (options.agent is not None and options.agent not in self._adapters.names):
             return Outcome()
         agents = None if options.agent is None else (options.agent,)
@@ -110,7 +119,7 @@ class SearchDesk:
         """As `discover` for the list as it is known, of the sessions that `sees` says (None: all), and nothing
         described: helpers' own sessions are parts of the conversation that started them. None for a query that asks
         for nothing."""
-        query = self.parse(text)
+        query = self._understood(text)
         if query.empty:
             return None
         stores = self._stores_for_rank(query)

@@ -20,6 +20,8 @@ _WORDS = (
     ("one OR two", "at least one of them"),
     ("-one  NOT one", "not together with the rest; alone: nowhere in the session"),
     ("begin*", "words that begin so, as does the last one while you type"),
+    ("~part", "characters anywhere, inside of words too"),
+    ("/regex/", "what fits a regular expression"),
     ("( )", "what belongs together"),
 )
 """How a query is written, and what that asks for."""

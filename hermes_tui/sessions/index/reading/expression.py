@@ -14,6 +14,7 @@ from hermes_tui.sessions.query.tree import (
     Literally,
     MessageFilter,
     Not,
+    Regex,
     SessionFilter,
     Tree,
     Word,
@@ -84,7 +85,7 @@ class _Compiler:
                 self.exact = False  # where they stand, and what is no sign either, FTS5 does not know
                 there = [self._phrase((sign_word(sign),)) for sign in signs(text)]
                 return (_all(there) if there else _EVERYTHING) if upper else _NOTHING
-            case Inside():
+            case Inside() | Regex():
                 self.exact = False  # of words FTS5 knows the beginnings
                 words = tree.words
                 return self.rows(words, upper=True) if upper and words else _EVERYTHING if upper else _NOTHING

@@ -61,9 +61,12 @@ class FilterCompletion:
         from hermes_tui.sessions.query.grammar import split
 
         piece = next((one for one in split(text) if one.start < cursor <= one.end), None)
-        kinds = {part.kind for part in parse(text, typing=True).parts if part.start < cursor <= part.end}
+        query = parse(text, typing=True)
+        kinds = {part.kind for part in query.parts if part.start < cursor <= part.end}
         said: list[Part] = []
-        if "odd" in kinds and piece is not None:
+        if "odd" in kinds and piece is not None and piece.kind == "regex":
+            said.append((f" {safe(query.refused)}; it is searched as text", "warning"))
+        elif "odd" in kinds and piece is not None:
             said.append(
                 (f" {safe(text[piece.start : piece.end])} makes no filter: it is searched as text", "warning")
             )

@@ -88,11 +88,11 @@ class ConversationNames:
     def fitting(self, query: Query) -> Sequence[Conversation]:
         """The conversations whose title, project, agent or id fits a query, the newest first: parts of words where
         there is nothing but words, else whole ones, and then no more than are listed."""
-        from hermes_tui.sessions.query.tree import Inside, Literally, Word, leaves
+        from hermes_tui.sessions.query.tree import Inside, Literally, Regex, Word, leaves
 
         if _plain(query.tree) is not None:
             return self.forest.containing(query.text.lower().split())
-        if not any(isinstance(leaf, Word | Literally | Inside) for leaf in leaves(query.tree, positive=True)):
+        if not any(isinstance(leaf, Word | Literally | Inside | Regex) for leaf in leaves(query.tree, positive=True)):
             return []
         search = query.searches()
         near = self._texts.candidates(query.tree)

@@ -268,7 +268,7 @@ def _advice(query: Query) -> list[str]:
         advice.append("the underlined part again: as it stands it is searched as text")
     if "filter" in kinds:
         advice.append("fewer filters: each of them leaves sessions out")
-    if "phrase" in kinds:
+    if any(part.kind == "phrase" and query.text[part.start] == '"' for part in query.parts):
         advice.append("the words without quotation marks: they need not stand together then")
     if sum(part.kind == "word" for part in query.parts) > 1:
         advice.append("fewer words, or OR between them: all must be said in one message")

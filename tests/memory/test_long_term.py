@@ -106,6 +106,13 @@ def test_03_what_is_nearest_is_recalled_first(embedder: StaticEmbedder, vectors:
     assert (found[0].point.agent_id, found[0].point.session_id) == ("assistant", "s1")
 
 
+def test_03_what_is_kept_in_one_second_stays_in_order(embedder: StaticEmbedder, vectors: VectorStore) -> None:
+    memory = LongTermMemory(embedder, vectors, clock=lambda: 1761127201.0)
+    for batch in range(3):
+        memory.store("a", "s", [said(f"{batch}.{part}", f"m{batch}{part}") for part in range(5)])
+    assert [one.content for one in memory.newest("a", "s", 6)] == ["2.4", "2.3", "2.2", "2.1", "2.0", "1.4"]
+
+
 def test_03_the_score_is_the_cosine(vectors: VectorStore) -> None:
     a, b = [3.0, 4.0, 0.0], [4.0, 3.0, 1.0]
     vectors.upsert([(point("a", "s", "x"), a), (point("a", "s", "zero"), [0.0, 0.0, -2.0])])
@@ -282,6 +289,7 @@ def test_03_the_requests_are_those_of_qdrants_own_client(tmp_path: Path) -> None
         role="user",
         content="My name is Alice",
         timestamp=1761127201,
+        message_index=4,
     )
     with loopback(rest) as server:
         store = QdrantServer(server.url, api_key="s3cret")

@@ -5,6 +5,7 @@ Format: spec 001 «Long-Term Memory».
 
 from __future__ import annotations
 
+import itertools
 import time
 import uuid
 from collections.abc import Callable, Sequence
@@ -42,6 +43,7 @@ class LongTermMemory:
         self._embedder = embedder
         self._vectors = vectors
         self._clock = clock
+        self._numbers = itertools.count()
 
     def store(self, agent_id: str, session_id: str, messages: Sequence[HectorMessage]) -> int:
         """Keep what these messages say, all of it or nothing; how many points that are. A message without text is
@@ -59,6 +61,7 @@ class LongTermMemory:
                 role=one.role.removeprefix("ROLE_").lower(),
                 content=scrub(one.text),
                 timestamp=now,
+                message_index=next(self._numbers),
             )
             for one in said
         ]

@@ -17,7 +17,7 @@ from hermes_tui.memory.sql.database import SqlDatabase, Statements
 __all__ = ["PgVectorStore"]
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,50}", re.ASCII)
-_COLUMNS = "id::text, agent_id, session_id, role, content, made_at"
+_COLUMNS = "id::text, agent_id, session_id, role, content, made_at, message_index"
 _LOCK = 0x4845_4356
 
 
@@ -55,15 +55,18 @@ class PgVectorStore:
                     one.role,
                     _storable(one.content),
                     one.timestamp,
+                    one.message_index,
                     _literal(vector),
                 )
                 for one, vector in points
             ]
             self._db.write(
                 lambda statements: statements.run_many(
-                    f"INSERT INTO {self._table} (id, agent_id, session_id, role, content, made_at, embedding)"
-                    " VALUES (?::uuid, ?, ?, ?, ?, ?, ?::vector) ON CONFLICT (id) DO UPDATE SET"
+                    f"INSERT INTO {self._table} (id, agent_id, session_id, role, content, made_at,"
+                    " message_index, embedding) VALUES (?::uuid, ?, ?, ?, ?, ?, ?, ?::vector)"
+                    " ON CONFLICT (id) DO UPDATE SET"
                     " role = excluded.role, content = excluded.content, made_at = excluded.made_at,"
+                    " message_index = excluded.message_index,"
                     " embedding = excluded.embedding",
                     rows,
                 )
@@ -78,14 +81,14 @@ class PgVectorStore:
             " WHERE agent_id = ? AND session_id = ? ORDER BY embedding <=> ?::vector LIMIT ?",
             literal, agent_id, session_id, literal, k,
         )  # fmt: skip
-        return [RecalledMemory(_point(row), float(str(row[6]))) for row in found]
+        return [RecalledMemory(_point(row), float(str(row[7]))) for row in found]
 
     def points(self, agent_id: str, session_id: str, limit: int = 100) -> list[MemoryPoint]:
         """See `VectorStore.points`."""
         found = self._read(
             "read",
             f"SELECT {_COLUMNS} FROM {self._table} WHERE agent_id = ? AND session_id = ?"
-            " ORDER BY made_at DESC, place DESC LIMIT ?",
+            " ORDER BY made_at DESC, message_index DESC LIMIT ?",
             agent_id, session_id, limit,
         )  # fmt: skip
         return [_point(row) for row in found]
@@ -128,7 +131,7 @@ class PgVectorStore:
         statements.run(
             f"CREATE TABLE IF NOT EXISTS {self._table} (id UUID PRIMARY KEY, agent_id TEXT NOT NULL,"
             " session_id TEXT NOT NULL, role TEXT NOT NULL, content TEXT NOT NULL, made_at BIGINT NOT NULL,"
-            f" place BIGSERIAL, embedding vector({size}) NOT NULL)"
+            f" message_index BIGINT NOT NULL, embedding vector({size}) NOT NULL)"
         )
         name = self._table.strip('"')
         statements.run(f'CREATE INDEX IF NOT EXISTS "idx_{name}_own" ON {self._table} (agent_id, session_id)')
@@ -159,4 +162,5 @@ def _point(row: Sequence[object]) -> MemoryPoint:
         role=role,
         content=content,
         timestamp=int(str(row[5])),
+        message_index=int(str(row[6])),
     )

@@ -55,7 +55,9 @@ class MemoryPoint(Struct, frozen=True, kw_only=True):
     """As Hector's points have it: `user`, `agent`, `system` …"""
     content: str
     timestamp: int
-    """Seconds since 1970."""
+    """Seconds since 1970; 0 for one that Hector itself wrote without."""
+    message_index: int = 0
+    """Tells those of one second apart: later ones have larger numbers."""
 
 
 class RecalledMemory(Struct, frozen=True):

@@ -28,13 +28,14 @@ def payload_of(point: MemoryPoint) -> dict[str, Any]:
         "role": point.role,
         "content": point.content,
         "timestamp": point.timestamp,
+        "message_index": point.message_index,
     }
 
 
 def point_of(identity: object, payload: Mapping[str, Any] | None) -> MemoryPoint:
     """A point that was read. Those that Hector itself writes have no time."""
     payload = payload or {}
-    timestamp = payload.get("timestamp")
+    timestamp, index = payload.get("timestamp"), payload.get("message_index")
     return MemoryPoint(
         id=str(identity),
         agent_id=str(payload.get("agent_id", "")),
@@ -42,9 +43,10 @@ def point_of(identity: object, payload: Mapping[str, Any] | None) -> MemoryPoint
         role=str(payload.get("role", "")),
         content=str(payload.get("content", "")),
         timestamp=timestamp if isinstance(timestamp, int) else 0,
+        message_index=index if isinstance(index, int) else 0,
     )
 
 
 def newest_first(points: list[MemoryPoint], limit: int) -> list[MemoryPoint]:
     """The last so many by their time."""
-    return sorted(points, key=lambda one: one.timestamp, reverse=True)[:limit]
+    return sorted(points, key=lambda one: (one.timestamp, one.message_index), reverse=True)[:limit]

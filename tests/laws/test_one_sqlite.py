@@ -64,6 +64,7 @@ def test_no_module_imports_another_sqlite() -> None:
         ("index", "rebuild"),
         ("cost", "report"),
         ("lanes", "list"),
+        ("memory", "stats"),
         ("doctor",),
     ],
     ids=" ".join,

@@ -252,6 +252,26 @@ def test_14_a_dead_embedder_costs_no_message_and_is_tried_again(database: SqlDat
         memory.close()
 
 
+def test_14_an_embedder_of_ones_own_may_raise_anything(database: SqlDatabase, tmp_path: Path) -> None:
+    class Odd:
+        name = "odd"
+        calls = 0
+
+        def embed(self, texts: Sequence[str]) -> list[list[float]]:
+            self.calls += 1
+            if self.calls == 1:
+                raise KeyError
+            return [[1.0, 0.0] for _ in texts]
+
+    memory = LongTermMemory(Odd(), EmbeddedQdrant(tmp_path / "vectors"))
+    batches = MemoryBatches(memory, "assistant", retry_seconds=0.02)
+    service = MemoryService(SQLSessionService(database, "assistant"), BufferWindow(), memory, batches)
+    service.add_batch_to_history("s1", [*turn(1), *turn(2), *turn(3)])
+    until(lambda: batches.stored == 5)
+    assert service.shutdown() is True
+    memory.close()
+
+
 def test_14_a_message_that_the_embedder_refuses_is_not_in_the_way(database: SqlDatabase, tmp_path: Path) -> None:
     switch = Switch()
     switch.is_dead, switch.refuses = False, "question 1"

@@ -10,7 +10,6 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 
-from hermes_tui.errors import HermesTuiError
 from hermes_tui.memory.longterm.memory import LongTermMemory
 from hermes_tui.memory.longterm.protocols import EmbedderRefused
 from hermes_tui.memory.message import HectorMessage
@@ -155,7 +154,7 @@ class MemoryBatches:
                     return True
                 try:
                     stored = self._store(session_id, batch)
-                except HermesTuiError as error:
+                except Exception as error:  # embedder and store may be the caller's own, and this thread must go on
                     self._failed(error)
                     return False
                 self._written(session_id, batch, stored)
@@ -186,9 +185,9 @@ class MemoryBatches:
                 self._pending.pop(session_id, None)
                 self._since.pop(session_id, None)
 
-    def _failed(self, error: HermesTuiError) -> None:
+    def _failed(self, error: Exception) -> None:
         with self._changed:
-            self.last_error = str(error)
+            self.last_error = str(error) or type(error).__name__
             pause = min(LONGEST, self._retry_seconds * 2**self._failures)
             self._failures = min(self._failures + 1, 16)
             self._not_before = self._clock() + pause

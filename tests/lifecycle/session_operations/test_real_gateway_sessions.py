@@ -1,0 +1,60 @@
+"""Sessions managed beside a whole, running gateway: what it holds is left alone, what is done it does not notice."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hermes_tui.errors import OperationRefused
+from hermes_tui.lifecycle.operations import Outcome, Request
+from lifecycle.real_world import RealWorld
+from oracle.gateway import RealGateway
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Iterator[RealWorld]:
+    with RealGateway(tmp_path / "gateway") as gateway:
+        world = RealWorld(gateway)
+        yield world
+        print(gateway.log())  # shown of a test that failed
+        world.whole(tmp_path)
+
+
+def done(world: RealWorld, **request: Any) -> Outcome:
+    plan = world.operations.plan(Request(**request))
+    assert plan.mode == "live"
+    outcome = world.operations.apply(plan)
+    assert outcome.state == "done", outcome
+    return outcome
+
+
+def test_beside_a_running_gateway(world: RealWorld) -> None:
+    lane = world.direct()
+    assert lane.say("W1") == ["W1"]
+    old = lane.session_id
+    lane.apply("reset")
+    assert lane.say("W2") == ["W2"]
+    new = lane.session_id
+    for kind in ("end", "delete", "clear-messages"):
+        plan = world.operations.plan(Request(kind=kind, session=new))  # type: ignore[arg-type]
+        assert f"a gateway is running and lane {lane.key} is in it" in plan.refusal
+        with pytest.raises(OperationRefused):
+            world.operations.apply(plan)
+    done(world, kind="rename", session=new, title="Named beside it")
+    deleted = done(world, kind="delete", session=old)
+    assert (world.row(old), lane.words_in(old)) == ({}, [])
+    assert lane.say("W3") == ["W2", "W3"]
+    assert (lane.session_id, world.row(new)["title"]) == (new, "Named beside it")
+    undone = world.operations.apply(world.operations.undo(deleted.operation))
+    assert undone.state == "done"
+    assert (lane.words_in(old), world.row(old)["end_reason"]) == (["W1"], "session_reset")
+    assert lane.say("W4") == ["W2", "W3", "W4"]
+    cleared = done(world, kind="clear-messages", session=old)
+    assert lane.words_in(old) == []
+    assert world.operations.apply(world.operations.undo(cleared.operation)).state == "done"
+    resumed = lane.apply("resume", target=old)
+    assert lane.say("W5") == ["W1", "W5"], "what was put back is what the model is shown"
+    lane.became(resumed, "done", old)

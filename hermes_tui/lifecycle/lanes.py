@@ -186,13 +186,14 @@ def lane_of(one: IndexedLane, seen: HomeState, now: datetime) -> Lane:
     row = seen.sessions.get(entry.session_id)
     tip = seen.tips.get(entry.session_id, "")
     chain = [each for each in seen.chains.get(one.key, ()) if each.id not in (entry.session_id, tip)]
-    policy = seen.config.policy_of(entry)
-    coming = next_reset(entry, policy, now, freshness=seen.config.freshness)
+    config = seen.config
+    policy = config.policy_of(entry)
+    coming = next_reset(entry, policy, now, freshness=config.freshness, marks_win=config.documented)
     goes = route(
         entry,
         ended=row is not None and not row.open,
         tip=tip,
-        reset=reset_reason(entry, policy, wall(now), freshness=seen.config.freshness),
+        reset=reset_reason(entry, policy, wall(now), freshness=config.freshness, marks_win=config.documented),
         recovered=lambda: seen.recovered.get(one.key, ""),
         starts=seen.has_table and seen.gateway.state == "stopped",
     )

@@ -110,11 +110,15 @@ def reset_reason(
     now: datetime,
     has_active_processes: bool = False,
     freshness: float = FRESHNESS,
+    marks_win: bool = False,
 ) -> str | None:
     """Why the lane's next message, at `now` (local, without a zone), would begin a new conversation: suspended,
-    idle, daily, resume_pending_expired; None if it would not. `freshness` is in seconds, 0 or less: for ever."""
+    idle, daily, resume_pending_expired; None if it would not. `freshness` is in seconds, 0 or less: for ever. With
+    `marks_win` a resume mark keeps the conversation whatever the policy says, and for ever, as spec 002 has it."""
     if entry.suspended:
         return "suspended"
+    if marks_win and entry.resume_pending:
+        return None
     found = should_reset(entry.updated_at, policy, now, has_active_processes)
     expires = _mark_expires(entry, policy, freshness)
     return found or ("resume_pending_expired" if expires is not None and now >= expires else None)
@@ -142,8 +146,12 @@ def next_reset(
     zone: tzinfo | None = None,
     has_active_processes: bool = False,
     freshness: float = FRESHNESS,
+    marks_win: bool = False,
 ) -> NextReset:
-    """What comes next if no message comes; `now` is aware, `zone` is where the gateway runs (None: as here)."""
+    """What comes next if no message comes; `now` is aware, `zone` is where the gateway runs (None: as here). The rest
+    is as for `reset_reason`."""
+    if marks_win and entry.resume_pending and not entry.suspended:
+        return NextReset()
     due = reset_reason(entry, policy, wall(now, zone), False, freshness)
     if due is not None:
         held = has_active_processes and due in ("idle", "daily")

@@ -80,7 +80,11 @@ def next_message(
         entry,
         ended=row is not None and not row.open,
         tip=rows.compression_tip(entry.session_id) if entry is not None else "",
-        reset=reset_reason(entry, config.policy_of(entry), wall(now), freshness=config.freshness) if entry else None,
+        reset=reset_reason(
+            entry, config.policy_of(entry), wall(now), freshness=config.freshness, marks_win=config.documented
+        )
+        if entry
+        else None,
         recovered=lambda: rows.recovered(key, peer, None if config.multiplex_profiles else profile),
         starts=starts,
     )

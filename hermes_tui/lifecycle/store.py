@@ -141,8 +141,8 @@ class SessionStore(Transcripts):
         reset, ended, tip = None, False, ""
         if entry is not None:
             policy = self.config.get_reset_policy(source.platform, source.chat_type)
-            if not (self.config.documented and entry.resume_pending and not entry.suspended):
-                reset = reset_reason(entry, policy, now, self._is_busy(key), self.config.freshness)
+            marks_win = self.config.documented
+            reset = reset_reason(entry, policy, now, self._is_busy(key), self.config.freshness, marks_win)
             ended, tip = self._rows.is_ended(entry.session_id), self._rows.tip(entry.session_id)
         recovered = partial(self._rows.recoverable, key, source)
         return route(entry, ended=ended, tip=tip, reset=reset, recovered=recovered)

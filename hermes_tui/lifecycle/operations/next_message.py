@@ -91,7 +91,7 @@ def deadline_words(entry: SessionEntry, facts: LaneFacts, now: datetime) -> str:
     """Until when a message finds the lane's conversation: ` if it comes before 2026-11-23 04:00, when the daily reset
     is due`; empty: whenever."""
     config = facts.around.config
-    coming = next_reset(entry, config.policy_of(entry), now, freshness=config.freshness)
+    coming = next_reset(entry, config.policy_of(entry), now, freshness=config.freshness, marks_win=config.documented)
     if coming.at is None:
         return ""
     what = {

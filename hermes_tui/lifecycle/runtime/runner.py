@@ -96,8 +96,8 @@ class GatewayRunner:
         self._lanes: dict[str, asyncio.Task[None]] = {}
         self._turns: dict[str, tuple[MessageEvent, asyncio.Task[None]]] = {}
         self._background: set[asyncio.Task[None]] = set()
-        self._held: deque[MessageEvent] | None = None
-        """What came while interrupted turns are gone on with; None: nothing is held."""
+        self._held: deque[MessageEvent] | None = deque()
+        """What came before the start, and while interrupted turns are gone on with; None: nothing is held."""
         self._restoring: list[asyncio.Task[None]] = []
         self._came_late: list[MessageEvent] = []
         self._stopping = False
@@ -120,7 +120,6 @@ class GatewayRunner:
         await asyncio.to_thread(self._runner.started)
         lanes = await asyncio.to_thread(self.store.list_sessions)
         fresh = [one for one in lanes if auto_resumable(one, self._clock(), self.store.config.freshness)]
-        self._held = deque()
         for entry in fresh:
             if entry.origin is not None:
                 self._dispatch(entry.session_key, MessageEvent(source=entry.origin, internal=True))

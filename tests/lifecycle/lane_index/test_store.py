@@ -18,7 +18,7 @@ import pytest
 from hermes_tui.errors import StoreError
 from hermes_tui.lifecycle.gateway.configuration import GatewayConfig
 from hermes_tui.lifecycle.lane_index.entry import SessionEntry
-from hermes_tui.lifecycle.policy import SessionResetPolicy
+from hermes_tui.lifecycle.policy import SessionResetPolicy, next_reset
 from hermes_tui.lifecycle.recovery import auto_resumable, count_busy, mark_clean_shutdown, recover, restart_counts
 from hermes_tui.lifecycle.source import SessionSource
 from hermes_tui.lifecycle.state_db import SessionDB
@@ -319,6 +319,24 @@ def test_three_restarts_in_a_row_suspend_a_lane(open_store: Callable[..., Sessio
     (tmp_path / "restart_counts.json").write_text("nonsense")
     assert "restart_counts.json" in recover(tmp_path, open_store()).problem
     assert (tmp_path / "restart_counts.json").exists()
+
+
+@pytest.mark.parametrize("documented", [False, True])
+def test_a_mark_and_the_policy(tmp_path: Path, clock: Clock, documented: bool) -> None:
+    """The document lets the mark win, for ever; Hermes 0.19 the policy. Who asks ahead is told the same."""
+    policy = SessionResetPolicy(mode="idle", idle_minutes=30)
+    config = GatewayConfig(default_reset_policy=policy, documented=documented)
+    with SessionStore(tmp_path / "sessions", config, clock=clock) as store:
+        first = store.get_or_create_session(ANA)
+        store.mark_resume_pending(KEY)
+        clock.later(days=3)
+        (entry,) = store.list_sessions()
+        told = next_reset(entry, policy, clock.moment.astimezone(), marks_win=documented)
+        assert told.due is not documented
+        assert (store.get_or_create_session(ANA).session_id == first.session_id) is documented
+        store.mark_resume_pending(KEY)
+        store.suspend_session(KEY)
+        assert store.get_or_create_session(ANA).auto_reset_reason == "suspended"
 
 
 def test_a_suspended_lane_wins_over_a_mark(open_store: Callable[..., SessionStore]) -> None:

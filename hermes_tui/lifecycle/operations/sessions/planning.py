@@ -58,6 +58,8 @@ def draw_up_sessions(request: Request, rows: StoredLanes, home: HermesHome, proc
         draft.notes += _lane_notes(request, row, around)
     if request.kind != "rename" and (newer := newer_schema(around.schema)):
         draft.refusal = draft.refusal or f"{newer}: which tables of that version belong to a session is not known"
+    if draft.removed and not draft.refusal:
+        draft.notes.append("what is deleted is first copied beside the log of operations, for undo")
     draft.notes += _files_left([one.session_id for one in draft.removed if "sessions" in one.tables], around)
     if draft.removed and tables.unknown:
         draft.refusal = draft.refusal or f"table {tables.unknown[0]} points at sessions, and is not known here"
@@ -105,7 +107,8 @@ def _one(
         case "clear-messages":
             _clear(draft, row, rows, tables)
         case "delete":
-            _delete(draft, [row.id, *helpers_of(rows.select, row.id)], rows, tables)
+            helpers = helpers_of(rows.select, row.id)
+            _delete(draft, [row.id, *helpers], rows, tables, helpers)
 
 
 def _rename(draft: _Draft, request: Request, row: LaneSessionRow, rows: StoredLanes) -> None:
@@ -140,17 +143,20 @@ def _clear(draft: _Draft, row: LaneSessionRow, rows: StoredLanes, tables: Sessio
     draft.writes.append(f"deletes {counted(found.tables['messages'], 'message')} of {row.id}; the session stays")
 
 
-def _delete(draft: _Draft, ids: Sequence[str], rows: StoredLanes, tables: SessionTables) -> None:
+def _delete(
+    draft: _Draft, ids: Sequence[str], rows: StoredLanes, tables: SessionTables, helpers: Sequence[str] = ()
+) -> None:
     """These sessions, with all that belongs to them; children that stay name no parent any more."""
-    for session_id in ids:
-        one = removal(rows, tables, session_id)
-        draft.removed.append(one)
-        if len(draft.removed) <= _NAMED:
-            helper = "" if session_id == ids[0] or len(ids) == 1 else ", which worked for it"
-            draft.writes.append(f"deletes {session_id} with {counted(one.tables['messages'], 'message')}{helper}")
+    draft.removed += [removal(rows, tables, session_id) for session_id in ids]
+    known = rows.sessions(ids[:_NAMED])
+    for one in draft.removed[:_NAMED]:
+        title = f" “{known[one.session_id].title}”" if known[one.session_id].title else ""
+        helper = ", which worked for it" if one.session_id in helpers else ""
+        messages = counted(one.tables["messages"], "message")
+        draft.writes.append(f"deletes {one.session_id}{title} with {messages}{helper}")
     if len(ids) > _NAMED:
-        messages = sum(one.tables["messages"] for one in draft.removed)
-        draft.writes.append(f"{counted(len(ids), 'session')} and {counted(messages, 'message')} in all")
+        messages = counted(sum(one.tables["messages"] for one in draft.removed), "message")
+        draft.writes.append(f"deletes {len(ids) - _NAMED} more: {len(ids)} sessions with {messages} in all")
     kept: list[str] = []
     for session_id in ids:
         for child in rows.sessions_where("parent_session_id = ?", (session_id,)):
@@ -159,7 +165,8 @@ def _delete(draft: _Draft, ids: Sequence[str], rows: StoredLanes, tables: Sessio
                 kept.append(child.id)
     if kept:
         shown = ", ".join(kept[:_NAMED]) + ("…" if len(kept) > _NAMED else "")
-        draft.notes.append(f"{counted(len(kept), 'descendant')} stay, and name no parent any more: {shown}")
+        verbs = "stay, and name" if len(kept) > 1 else "stays, and names"
+        draft.notes.append(f"{counted(len(kept), 'descendant')} {verbs} no parent any more: {shown}")
 
 
 def _files_left(ids: Sequence[str], around: Surroundings) -> list[str]:

@@ -41,7 +41,7 @@ def test_it_asks_shows_does_and_takes_back(home: Path, capfd: pytest.CaptureFixt
     before = row(home, session)
     assert run(home, "delete", session) == 10, "nobody is there to confirm"
     said = capfd.readouterr()
-    assert f"deletes {session} with" in said.out
+    assert f"deletes {session}" in said.out
     assert "--yes" in said.err
     assert run(home, "delete", session, "--dry-run") == 0
     assert row(home, session) == before

@@ -39,7 +39,7 @@ def test_beside_a_running_gateway(world: RealWorld) -> None:
     assert lane.say("W2") == ["W2"]
     new = lane.session_id
     for kind in ("end", "delete", "clear-messages"):
-        plan = world.operations.plan(Request(kind=kind, session=new))  # type: ignore[arg-type]
+        plan = world.operations.plan(Request(kind=kind, session=new))
         assert f"a gateway is running and lane {lane.key} is in it" in plan.refusal
         with pytest.raises(OperationRefused):
             world.operations.apply(plan)

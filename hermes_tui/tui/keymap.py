@@ -64,6 +64,7 @@ KEYS: tuple[Key, ...] = (
     Key("main.pager", "p", "session('pager')", "Read it in $PAGER"),
     Key("main.editor", "v", "session('editor')", "Open it in $EDITOR"),
     Key("main.resume", "r", "session('resume')", "Resume it in the agent's own CLI", "resume…"),
+    Key("main.lane", "W", "session('lane')", "What became of its lane's conversations, and why it forgot"),
     Key("main.jump", "ctrl+g", "session('jump')", "Go to the tmux pane in which it runs"),
     Key(
         "main.fork",
@@ -192,6 +193,7 @@ KEYS: tuple[Key, ...] = (
     Key("attention.refresh", "ctrl+r,f5", "app.refresh", "Refresh now"),
     Key("lanes.close", "escape,q,backspace,h", "screen.close", "Back to the sessions", "back"),
     Key("lanes.open", "enter,l", "open", "Read its session, and the earlier ones", "transcript"),
+    Key("lanes.history", "w", "screen.history", "What became of its conversations, and why it forgot", "history"),
     Key("lanes.profile", "tab,right_square_bracket", "screen.profile(1)", "Next profile", "profile"),
     Key("lanes.previous_profile", "shift+tab,left_square_bracket", "screen.profile(-1)", "Previous profile"),
     Key("lanes.down", "down,j,ctrl+n", "move(1)", "Next lane"),

@@ -302,3 +302,14 @@ def test_hostile_names_do_not_reach_the_terminal(run: Lanes) -> None:
     for arguments in (("list",), ("show", "agent:main:x:dm:1"), ("reset", "agent:main:x:dm:1", "--dry-run")):
         _, out, err = run(*arguments)
         assert not set(out + err) & set("\x1b\u202e\r")
+
+
+def test_history(run: Lanes) -> None:
+    code, out, err = run("history", KEY)
+    told = run.json("history", KEY)
+    assert (code, err) == (0, "")
+    assert out.splitlines()[0] == told["answer"]
+    ids = [one["sessionId"] for one in told["sessions"]]
+    assert ids[0] == run.json("show", KEY)["sessionId"]
+    assert [line.split()[0] for line in out.splitlines() if line.split()[:1] and line.split()[0] in ids] == ids
+    assert run("history", "nobody")[0] == 8

@@ -17,7 +17,7 @@ DOCUMENT = (REPOSITORY / "docs" / "cli.md").read_text()
 EVERY = dict(commands())
 
 
-LANES = ("list", "show", "reset", "suspend", "resume", "mark", "clear", "prune", "undo", "log")
+LANES = ("list", "show", "history", "reset", "suspend", "resume", "mark", "clear", "prune", "undo", "log")
 
 SESSIONS = ("rename", "end", "reopen", "delete", "clear", "prune", "undo", "log")
 """Of Hermes' own."""

@@ -17,7 +17,7 @@ from session_adapters.base import Environment
 if TYPE_CHECKING:
     from hermes_tui.lifecycle.lanes import Board, Lane
 
-__all__ = ["board_of", "environment", "lane_named", "lanes", "list_", "show"]
+__all__ = ["board_of", "environment", "history", "lane_named", "lanes", "list_", "show"]
 
 _json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
@@ -86,6 +86,31 @@ def show(context: click.Context, key: str, profile: str | None, as_json: bool) -
         stdout.write_json(lane)
     else:
         stdout.write("".join(f"{line}\n" for line in lane_lines(lane, now)))
+
+
+@lanes.command("history")
+@click.argument("key")
+@click.option("--profile", metavar="NAME", help="The lane's profile, where several have one of that key.")
+@_json_option
+@click.pass_context
+def history(context: click.Context, key: str, profile: str | None, as_json: bool) -> None:
+    """Say why the lane KEY knows or no longer knows what was said before.
+
+    Then every session that it had, the present one first: why it ended, what the next one knew of it, which messages
+    had to wait, and what it cost; by person and by day. The end of a key does if no other lane's ends so.
+    """
+    from hermes_tui.cli.lanes.history_view import history_lines
+    from hermes_tui.lifecycle.lane_history import lane_history
+
+    now = datetime.now(UTC)
+    lane = lane_named(board_of(context, profile, now), key)
+    found = lane_history(environment(context), lane, now)
+    if as_json:
+        stdout.write_json(found)
+        return
+    stdout.write("".join(f"{line}\n" for line in history_lines(found)))
+    for note in found.notes:
+        stderr.say(f"hermes-tui: {note}")
 
 
 def board_of(context: click.Context, profile: str | None, now: datetime) -> Board:

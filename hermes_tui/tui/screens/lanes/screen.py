@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from functools import partial
 from typing import TYPE_CHECKING
 
 from textual import on
@@ -201,6 +202,22 @@ class LanesScreen(FullScreen[None]):
         blocks += [Paragraph(safe(text), label=safe(name), column=12) for name, text in notes]
         self.app.push_screen(PageScreen("Problems with lanes", blocks))
 
+    def action_history(self) -> None:
+        """What became of the lane's conversations."""
+        from hermes_tui.tui.screens.lanes.history import LaneHistoryScreen, history_of_lane
+
+        lane = self.lane
+        if lane is None:
+            self.notify("There is no lane here.")
+            return
+        where = self._program.manager.environment, lane.home, lane.key
+        read = partial(history_of_lane, *where, self._clock.now(), self._clock.local)
+        self.app.push_screen(LaneHistoryScreen(self._program, self._name_of(lane), read))
+
+    @staticmethod
+    def _name_of(lane: Lane) -> str:
+        return safe(f"{lane.platform} {lane.chat}".strip()) or safe(lane.key)
+
     @on(LaneTable.Opened)
     def _open(self) -> None:
         """The conversation of the lane."""
@@ -217,6 +234,5 @@ class LanesScreen(FullScreen[None]):
         if lane.continues_in:
             sessions.append((lane.session_id, "compression"))
         sessions += [(one.session_id, one.end_reason or "not ended") for one in lane.earlier]
-        title = safe(f"{lane.platform} {lane.chat}".strip()) or safe(lane.key)
         once = [(id_, note) for at, (id_, note) in enumerate(sessions) if id_ not in dict(sessions[:at])]
-        self.app.push_screen(LaneTranscript(self._program, title, once))
+        self.app.push_screen(LaneTranscript(self._program, self._name_of(lane), once))

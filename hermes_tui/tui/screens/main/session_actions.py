@@ -242,6 +242,19 @@ class SessionActions:
         if code:
             self._screen.notify(f"{safe(Path(argv[0]).name)} ended with code {code}.", severity="warning")
 
+    def lane(self) -> None:
+        """Show what became of the conversations of the lane that the session was in."""
+        from hermes_tui.tui.screens.lanes.history import history_of_session
+
+        subject = self._subject()
+        if subject is None:
+            return
+        screen = history_of_session(self._program, subject)
+        if screen is None:
+            self._screen.notify("This session is in no lane of Hermes' gateway.")
+        else:
+            self._program.push_screen(screen)
+
     # The pane in which it runs ------------------------------------------------------------------------
 
     def jump(self) -> None:

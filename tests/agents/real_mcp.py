@@ -1,4 +1,4 @@
-"""The server for agents in the hands of Claude Code, Codex and Gemini, from their registry: `make test-agents`.
+"""The server for agents in the hands of five agents, from their registry: `make test-agents`.
 
 Each is configured as docs/agents.md says and asked by a mock model, which calls every tool in every shape and scrolls
 to the end of a session by what the answers say.
@@ -102,12 +102,23 @@ def _configured(name: str, home: Path, command: Sequence[str]) -> Sequence[str]:
             file.write('default_tools_approval_mode = "approve"\n')
             file.write("required = true\n")  # else the first turn may be without it
         return ("exec", "--skip-git-repo-check", ASKED)
+    if name == "copilot":
+        local = {"type": "local", "command": program, "args": arguments, "tools": ["*"]}
+        path = home / ".copilot" / "mcp-config.json"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps({"mcpServers": {"sessions": local}}))
+        return ("--allow-all-tools", "-p", ASKED)
+    if name == "opencode":
+        settings = home / ".config" / "opencode" / "opencode.json"
+        local = {"type": "local", "command": list(command), "enabled": True}
+        settings.write_text(json.dumps({**json.loads(settings.read_text()), "mcp": {"sessions": local}}))
+        return ("run", ASKED)
     settings = home / ".gemini" / "settings.json"
     settings.write_text(json.dumps({**json.loads(settings.read_text()), **entry}))
     return ("--approval-mode", "yolo", "-p", ASKED)
 
 
-@pytest.mark.parametrize("name", ["claude", "codex", "gemini"])
+@pytest.mark.parametrize("name", ["claude", "codex", "gemini", "copilot", "opencode"])
 def test_every_tool_is_called_and_answers(name: str, tmp_path: Path) -> None:
     home, work, past = tmp_path / "home", tmp_path / "shop", tmp_path / "past"
     work.mkdir()

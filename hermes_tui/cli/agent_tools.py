@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 from datetime import date, datetime, timedelta
 from pathlib import Path
@@ -40,12 +41,6 @@ def mcp(
     The tools session_search, session_overview and sessions_now, and sessions as resources. Nothing is written but
     our own list and index. Needs the extra: pip install 'hermes-tui[mcp]'
     """
-    try:
-        from hermes_tui.mcp.server import serve
-    except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] not in ("mcp", "mcp_types"):
-            raise
-        raise ValidationError("the protocol's SDK is not installed; pip install 'hermes-tui[mcp]'") from error
     from hermes_tui.mcp.scope import Scope
     from hermes_tui.mcp.tools import AgentTools
     from hermes_tui.sessions.manager import SessionManager
@@ -56,9 +51,20 @@ def mcp(
     manager.catalogue.seconds = _READING
     scope = Scope(manager, cwd=cwd, since=since)
     stuck_after = timedelta(seconds=config.attention.stuck_seconds)
+    tools = AgentTools(manager, scope, redact=not no_redact, stuck_after=stuck_after)
+    # While the SDK is imported, and the client asks what there is.
+    getting_ready = threading.Thread(target=tools.get_ready, name="get ready", daemon=True)
+    getting_ready.start()
     try:
-        serve(AgentTools(manager, scope, redact=not no_redact, stuck_after=stuck_after), scope)
+        from hermes_tui.mcp.server import serve
+
+        serve(tools, scope)
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] not in ("mcp", "mcp_types"):
+            raise
+        raise ValidationError("the protocol's SDK is not installed; pip install 'hermes-tui[mcp]'") from error
     finally:
+        getting_ready.join()
         manager.catalogue.close()
         manager.index.close()
 

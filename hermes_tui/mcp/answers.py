@@ -10,6 +10,7 @@ import msgspec
 
 from hermes_tui.mcp.budget import cleaned, longest_fit, shortened
 from hermes_tui.sessions.search.model import BrowsedSessions, DiscoveredSessions, ScrolledMessages
+from hermes_tui.sessions.search.session_search import LEAST, SHAPES
 
 __all__ = ["browsed", "discovered", "listed", "looked", "scrolled"]
 
@@ -17,10 +18,6 @@ Answer = dict[str, Any]
 
 _LONGEST = 8_000
 """Characters of one text."""
-_LEAST = 160
-"""Characters of a text, below which rather fewer are given."""
-_AROUND = ((5, 3), (3, 2), (2, 1), (1, 1), (1, 0), (0, 0))
-"""Messages on each side of a match, and from each end of a conversation."""
 _MOST_CALLS = 6
 _LABELS = ("title", "preview", "cwd", "model", "source", "tool_name", "tool")
 _TEXTS = ("snippet", "goal", "outcome", "last_prompt", "last_error", "text")
@@ -100,7 +97,8 @@ def discovered(found: DiscoveredSessions, said: Answer, budget: int) -> Answer:
         for one in results[:number]:
             messages, before, after = _around(one.get("messages", ()), size)
             start, end = one.get("bookend_start", ()), one.get("bookend_end", ())
-            texts.cut |= len(messages) < len(one.get("messages", ())) or len(start) > ends or len(end) > ends
+            texts.cut |= (before, after) != (one.get("messages_before", 0), one.get("messages_after", 0))
+            texts.cut |= len(start) > ends or len(end) > ends
             shown.append(
                 {
                     **texts.record(one),
@@ -121,6 +119,7 @@ def discovered(found: DiscoveredSessions, said: Answer, budget: int) -> Answer:
             {
                 "results": shown,
                 "total": found.total,
+                "more": "only the newest were looked for: narrow it to find older ones" if found.more else None,
                 "ranked": _ranked(found),
                 "coverage": found.coverage,
                 "unreadable": len(found.problems) or None,
@@ -130,9 +129,9 @@ def discovered(found: DiscoveredSessions, said: Answer, budget: int) -> Answer:
         )
 
     most = len(results)
-    makers = [partial(make, size, ends, most) for size, ends in _AROUND]
+    makers = [partial(make, size, ends, most) for size, ends in SHAPES]
     makers += [partial(make, 0, 0, number) for number in range(most - 1, 0, -1)]
-    return longest_fit(makers, budget, _LONGEST, _LEAST)
+    return longest_fit(makers, budget, _LONGEST, LEAST)
 
 
 def _ranked(found: DiscoveredSessions) -> str | None:
@@ -163,10 +162,13 @@ def scrolled(found: ScrolledMessages, said: Answer, budget: int, offset: int) ->
         fields |= {"messages_before": before, "messages_after": after}
         return _answer("scroll", said, fields, cut if texts.cut or size < found.window else "")
 
-    sizes = [found.window]
+    at = next((index for index, one in enumerate(every) if one.get("anchor")), 0)
+    held = max(at, len(every) - at - 1)
+    all_held = (at, len(every) - at - 1) == (found.messages_before, found.messages_after)
+    sizes = [found.window if all_held else held]
     while sizes[-1] > 1:  # with one on each side an agent still gets on
         sizes.append(sizes[-1] * 2 // 3)
-    return longest_fit([partial(make, size) for size in sizes], budget, 4 * _LONGEST, _LEAST)
+    return longest_fit([partial(make, size) for size in sizes], budget, 4 * _LONGEST, LEAST)
 
 
 def browsed(found: BrowsedSessions, said: Answer, budget: int) -> Answer:
@@ -205,7 +207,7 @@ def looked(facts: Answer, said: Answer, budget: int) -> Answer:
         less = f"the last {number} files and commands, texts of {length} characters; {_MORE}"
         return _answer("", said, fields, less if texts.cut else "")
 
-    return longest_fit([partial(make, number) for number in (40, 25, 15, 8, 4, 0)], budget, _LONGEST, _LEAST)
+    return longest_fit([partial(make, number) for number in (40, 25, 15, 8, 4, 0)], budget, _LONGEST, LEAST)
 
 
 def _answer(shape: str, said: Answer, fields: Answer, cut: str) -> Answer:

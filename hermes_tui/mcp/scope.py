@@ -59,9 +59,14 @@ class Scope:
         self.client = ""
         """As the client names itself."""
 
+    @property
+    def restricts(self) -> bool:
+        """Whether the options leave any session out."""
+        return self._cwd is not None or self._options != ListOptions(limit=None)
+
     def asking(self) -> AskingSession | None:
         """The session that asks: the one that a process above this one has open, else the latest of the client's
-        agent in this directory, if it was active just now."""
+        agent in this directory, if it was active just now. Waits for a look at the stores that is under way."""
         processes = self._manager.catalogue.processes
         ancestors = self._ancestors
         if ancestors is None:

@@ -20,6 +20,7 @@ from hermes_tui.mcp.budget import pages
 from hermes_tui.mcp.overview import overview_of
 from hermes_tui.mcp.schemas import TOOLS, Arguments, NowArguments, OverviewArguments, SearchArguments
 from hermes_tui.mcp.scope import AskingSession, Scope
+from hermes_tui.platform import gc_tuning
 from hermes_tui.platform.log import write_failure
 from hermes_tui.redact import Redactor
 from hermes_tui.sessions.export import export
@@ -33,6 +34,8 @@ __all__ = ["AgentTools", "ToolReply"]
 
 _FRESH = 10.0
 """Seconds for which what was seen of the stores is taken for what is there."""
+_STALE = 60.0
+"""Seconds for which it is good enough for one call: the stores are looked at beside it, for the next."""
 _PAGE = 16_000
 """Bytes of a page of a resource."""
 _ERROR = 600
@@ -68,6 +71,8 @@ class AgentTools:
         self._lock = threading.Lock()
         """Of the monitor, and of the look at the stores."""
         self._looked = float("-inf")
+        self._asking: AskingSession | None = None
+        """As it was at the last look."""
 
     def call(self, name: str, arguments: Mapping[str, Any]) -> ToolReply:
         """The answer of a tool. Raises nothing."""
@@ -84,6 +89,15 @@ class AgentTools:
             names = ", ".join(spec.input_schema["properties"])
             return ToolReply({}, _said(f"wrong arguments ({error}); {name} takes {names}"))
         return self._guarded(lambda: self._answer(asked))
+
+    def get_ready(self) -> None:
+        """Do now what the first call would have to wait for, and then have the garbage collector pass over it."""
+        try:
+            self._look()
+            self._manager.searches.get_ready()
+        except Exception as error:  # the first call says what is wrong
+            write_failure(error)
+        gc_tuning.settle()
 
     def _guarded(self, work: Callable[[], dict[str, Any]]) -> ToolReply:
         try:
@@ -111,22 +125,46 @@ class AgentTools:
         return {"note": _NOTE, "left_out": left_out}
 
     def _look(self) -> AskingSession | None:
-        """Look at the stores, unless that was done just now; the session that asks."""
-        with self._lock:
-            if time.monotonic() - self._looked > _FRESH:
-                self._manager.catalogue.refresh()
-                self._manager.index.poke(follow=False)
-                self._looked = time.monotonic()
-        return self._scope.asking()
+        """Look at the stores, unless that was done just now, and beside the call where it was not long ago; the
+        session that asks."""
+        age = time.monotonic() - self._looked
+        if age > _STALE:
+            with self._lock:
+                self._look_now()
+        elif age > _FRESH and self._lock.acquire(blocking=False):
+            threading.Thread(target=self._look_beside, name="look at the stores", daemon=True).start()
+        return self._asking
+
+    def _look_beside(self) -> None:
+        """Holds the lock from the start."""
+        try:
+            self._look_now()
+        except Exception as error:  # the next call looks itself, and says what is wrong
+            self._looked = float("-inf")
+            write_failure(error)
+        finally:
+            self._lock.release()
+
+    def _look_now(self) -> None:
+        if time.monotonic() - self._looked > _FRESH:  # nobody else did meanwhile
+            self._manager.catalogue.refresh()
+            self._manager.index.poke(follow=False)
+            self._asking = self._scope.asking()
+            self._looked = time.monotonic()
+
+    def _hidden(self, asking: AskingSession | None) -> Callable[[SessionSummary], bool] | None:
+        """Which sessions belong to the conversation that asks."""
+        names = self._scope.hidden_with(asking)
+
+        def hidden(one: SessionSummary) -> bool:
+            parts = (one.session_id, one.lineage_id, one.parent_id if one.kind == "subagent" else None)
+            return any(f"{one.agent}:{part}" in names for part in parts if part)
+
+        return hidden if names else None
 
     def _sees(self, asking: AskingSession | None) -> Callable[[SessionSummary], bool]:
-        hidden = self._scope.hidden_with(asking)
-
-        def sees(one: SessionSummary) -> bool:
-            parts = (one.session_id, one.lineage_id, one.parent_id if one.kind == "subagent" else None)
-            return self._scope.sees(one) and not any(f"{one.agent}:{part}" in hidden for part in parts if part)
-
-        return sees if hidden else self._scope.sees
+        hidden = self._hidden(asking)
+        return self._scope.sees if hidden is None else lambda one: self._scope.sees(one) and not hidden(one)
 
     def _redactor(self) -> Redactor | None:
         return Redactor() if self._redact else None
@@ -143,10 +181,12 @@ class AgentTools:
             role=asked.role,
             since=_when(asked.since),
             sort=asked.sort,
-            sees=self._sees(asking),
+            sees=self._scope.sees if self._scope.restricts else None,
+            hidden=self._hidden(asking),
             redactor=self._redactor(),
             refresh=False,
-            longest=asked.max_bytes + asked.offset,
+            budget=asked.max_bytes,
+            offset=asked.offset,
         )
         said = self._said_of(asking)
         if isinstance(found, DiscoveredSessions):
@@ -165,7 +205,7 @@ class AgentTools:
         summary = self._found(asked.session_id, asking)
         session = self._manager.get(summary.agent, summary.session_id)
         redactor = self._redactor()
-        facts = overview_of(session) if redactor is None else overview_of(masked(session, redactor), redactor.value)
+        facts = overview_of(session) if redactor is None else overview_of(masked(session), redactor.value)
         return looked(facts, self._said_of(asking), asked.max_bytes)
 
     def _now(self, asked: NowArguments | Arguments, asking: AskingSession | None) -> dict[str, Any]:
@@ -188,7 +228,7 @@ class AgentTools:
         sees = self._sees(self._look())
         redactor = self._redactor()
         found = self._manager.searches.recent(sees, _LISTED)
-        shown = [one if redactor is None else masked(one, redactor) for one in found]
+        shown = [one if redactor is None else masked(one) for one in found]
         return [(_uri(one), safe(one.title) or one.unified_id) for one in shown]
 
     def read(self, uri: str) -> ToolReply:
@@ -204,7 +244,7 @@ class AgentTools:
         session = self._manager.get(summary.agent, summary.session_id)
         redactor = self._redactor()
         if redactor is not None:
-            session = masked(session, redactor)
+            session = masked(session)
         text = safe(b"".join(export(session, "markdown", redactor=redactor)).decode(), keep_newlines=True)
         every = list(pages(text, _PAGE))
         page = int(number or 1)
@@ -220,7 +260,7 @@ def _uri(one: SessionSummary) -> str:
 
 
 def _row(one: Attended, redactor: Redactor | None) -> dict[str, Any]:
-    session = one.session if redactor is None else masked(one.session, redactor)
+    session = one.session if redactor is None else masked(one.session)
     state = one.state
     row = {
         "session_id": session.unified_id,

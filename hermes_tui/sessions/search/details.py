@@ -9,13 +9,14 @@ from typing import Any, NamedTuple
 from hermes_tui.sessions.lineage import lineage_of
 from hermes_tui.sessions.query import Query
 from hermes_tui.sessions.scan import Wanted, scan
-from hermes_tui.sessions.search.excerpt import bookends, name_of, seen_in, snippet, text_of, window_around
+from hermes_tui.sessions.search.excerpt import bookends, name_of, seen_in, snippet, spoken, text_of, window_around
 from hermes_tui.sessions.search.grouping import FoundConversation, FoundPart
 from hermes_tui.sessions.search.model import Match, Result, SearchOptions, facts_of
 from hermes_tui.sessions.search.stores import CatalogueStores, by_age
 from session_adapters.base import SessionMissing, SessionUnreadable
 from session_adapters.model import Message, Problem, SessionSummary
 from session_adapters.reading.searchable import Text, along
+from session_adapters.transcript import Transcript
 
 __all__ = [
     "WINDOW",
@@ -30,6 +31,10 @@ __all__ = [
 
 WINDOW = 5
 """Messages before and after a match."""
+_BOOKEND = 3
+"""Messages that tell how a conversation began or ended."""
+_MOST_BEFORE = 2_000
+"""Messages among which those that tell how it began are looked for."""
 
 Stop = Callable[[], bool]
 
@@ -91,13 +96,11 @@ def locate(
     _find_places(stores, query, conversation, problems)
     part = part or conversation.best
     summary, match = part.summary, part.anchor
-    messages = _messages(stores, summary, problems)
-    is_aside = match is not None and match.visibility == "branch"
-    around = _messages(stores, summary, problems, match) if is_aside else messages
+    opened = _open(stores, summary, problems)
     parts = lineage_of(summary, stores.conversation(summary))  # how a fork ended is not how this ended
-    first = messages if parts[0] == summary else _messages(stores, parts[0], problems)
-    last = messages if parts[-1] == summary else _messages(stores, parts[-1], problems)
-    at = _place(around, match) if match is not None else None
+    first = _beginning(opened if parts[0] == summary else _open(stores, parts[0], problems))
+    last = _ending(opened if parts[-1] == summary else _open(stores, parts[-1], problems))
+    around, at = _around(opened, match)
     text = text_of(around, summary.session_id, at) if at is not None else None
     return Located(summary, match, around, at, text, first, last)
 
@@ -197,12 +200,17 @@ def _text(stores: CatalogueStores, summary: SessionSummary, match: Match) -> Tex
 
 
 def found_snippet(
-    query: Query, summary: SessionSummary, match: Match | None, text: Text | None
+    query: Query,
+    summary: SessionSummary,
+    match: Match | None,
+    text: Text | None,
+    shown: Callable[[str], str] | None = None,
 ) -> tuple[str, tuple[tuple[int, int], ...]]:
-    """A piece of what was found on one line, and where in it the words are: of the message, else of the title."""
+    """A piece of what was found on one line, and where in it the words are: of the message, else of the title. For
+    `shown` see `snippet`."""
     search = query.for_session(summary)
     if match is not None and text is not None:
-        return seen_in(search, text, match)
+        return seen_in(search, text, match, shown)
     if match is not None and match.field == "title":
         return snippet(search, summary.title)
     return snippet(None, summary.preview or summary.title)
@@ -225,18 +233,11 @@ def _facts(match: Match | None) -> dict[str, Any]:
     }
 
 
-def _messages(
-    stores: CatalogueStores, summary: SessionSummary, problems: list[Problem], match: Match | None = None
-) -> Sequence[Message]:
-    """Those of a session; along the branch that a match is on."""
+def _open(stores: CatalogueStores, summary: SessionSummary, problems: list[Problem]) -> Transcript | None:
+    """A session, its last page read; None where it cannot be."""
     shelf = stores.by_session[summary.unified_id]
     try:
-        adapter = stores.adapter(summary.agent)
-        if match is not None and match.visibility == "branch":
-            found = along(adapter.open(shelf.source, summary.session_id), match.message_id)
-            if found is not None:
-                return found
-        return adapter.session(shelf.source, summary.session_id).messages
+        return stores.adapter(summary.agent).open(shelf.source, shelf.named or summary.session_id)
     except (SessionMissing, SessionUnreadable) as error:
         reason = str(error)
     except Exception as error:
@@ -244,7 +245,53 @@ def _messages(
     problems.append(
         Problem(agent=summary.agent, path=shelf.source.path, reason=reason, session_id=summary.session_id)
     )
-    return ()
+    return None
+
+
+def _beginning(opened: Transcript | None) -> Sequence[Message]:
+    """The first messages, those that tell how it began among them."""
+    if opened is None:
+        return ()
+    stream = None if opened.complete else opened.stream()
+    if stream is None:
+        return _whole(opened).messages
+    found: list[Message] = []
+    for _, messages in stream:
+        found += messages
+        if len(spoken(found)) >= _BOOKEND or len(found) > _MOST_BEFORE:
+            break
+    return found
+
+
+def _ending(opened: Transcript | None) -> Sequence[Message]:
+    """The last messages, those that tell how it ended among them."""
+    if opened is None:
+        return ()
+    while len(spoken(opened.messages)) < _BOOKEND and not opened.complete and opened.earlier():
+        pass
+    return list(opened.messages)
+
+
+def _around(opened: Transcript | None, match: Match | None) -> tuple[Sequence[Message], int | None]:
+    """The messages among which a match is, with `WINDOW` before it, and which of them it is; along its branch."""
+    if opened is None:
+        return (), None
+    if match is not None and match.visibility == "branch":
+        found = along(opened, match.message_id)
+        if found is not None:
+            return found, _place(found, match)
+    while match is not None and not opened.complete:
+        at = _place(opened.messages, match)
+        if (at is not None and at >= WINDOW) or not opened.earlier():
+            break
+    messages = list(opened.messages)
+    return messages, _place(messages, match) if match is not None else None
+
+
+def _whole(opened: Transcript) -> Transcript:
+    while not opened.complete and opened.earlier():
+        pass
+    return opened
 
 
 def _place(messages: Sequence[Message], match: Match) -> int | None:

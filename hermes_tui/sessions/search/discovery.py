@@ -19,9 +19,9 @@ from session_adapters.model import Problem, SessionSummary
 
 __all__ = ["Ranking", "discover", "keeper", "narrowed", "rank"]
 
-MOST_COUNTED = 1_000
+MOST_COUNTED = 500
 """Rows of the index whose words are counted to put sessions in order; the newest. Some 15 µs each."""
-_MOST_COUNTED_OF_SHOWN = 10 * MOST_COUNTED
+_MOST_COUNTED_OF_SHOWN = 20 * MOST_COUNTED
 """The same to find the best places in what is shown."""
 Stop = Callable[[], bool]
 
@@ -58,6 +58,8 @@ class Ranking(NamedTuple):
     """The score that counts as 1."""
     complete: bool
     """All was searched; false where it was stopped."""
+    more: bool
+    """There may be further ones, older than these."""
     coverage: SearchCoverage
     problems: list[Problem]
 
@@ -92,12 +94,16 @@ def rank(
     keep: Callable[[SessionSummary], bool] | None,
     stop: Stop = lambda: False,
     root: Callable[[SessionSummary], tuple[str, str]] = root_of,
+    hidden: Callable[[SessionSummary], bool] | None = None,
+    most: int | None = None,
 ) -> Ranking:
-    """Search the sessions that `keep` says (None: all), then order and cut. `root` tells conversations apart."""
+    """Search the sessions that `keep` says (None: all), then order and cut. `root` tells conversations apart. What is
+    `hidden` is searched and passed over: it is a few of all, and the others need not be told apart from them. After
+    `most` sessions no further ones are looked for: the newest come first."""
     asked = index if options.use_index else None
     weights = PLAIN if index is None else weigh(index, query.tree)
-    hunt = Hunt(stores, query, asked, keep=keep, rewound=options.rewound, stop=stop, weights=weights)
-    gathering = Gathering(root)
+    hunt = Hunt(stores, query, asked, keep=keep, rewound=options.rewound, stop=stop, most=most, weights=weights)
+    gathering = Gathering(root, hidden)
     for found in hunt.run():
         gathering.add(found)
     by_words = options.sort == "relevance" and bool(looked_for(query.tree))
@@ -116,7 +122,7 @@ def rank(
     problems = list(hunt.problems)
     _find_best_places(stores, query, options, hunt, chosen, problems, stop)
     best = max((one.score for one in conversations[:ranked]), default=0.0) if by_words else 0.0
-    return Ranking(chosen, len(conversations), ranked, best, hunt.complete, hunt.coverage, problems)
+    return Ranking(chosen, len(conversations), ranked, best, hunt.complete, hunt.more, hunt.coverage, problems)
 
 
 def _find_best_places(

@@ -20,6 +20,7 @@ from hermes_tui.sessions.index.source_state import key_of
 from hermes_tui.sessions.query import Query, Search
 from hermes_tui.sessions.query.tree import Tree
 from hermes_tui.sessions.scan import Wanted, scan
+from hermes_tui.sessions.search.grouping import best_of
 from hermes_tui.sessions.search.model import Match, SearchCoverage, SourceMatch
 from hermes_tui.sessions.search.own_index import own_rows
 from hermes_tui.sessions.search.planner import decide, is_dear
@@ -286,9 +287,12 @@ class Hunt:
         try:
             for tree in self._decided.trees:
                 among = self._decided.few if among is None else among
-                for hit, score in scored(index, tree, covered, self._weights, most, among):
-                    summary = self._summary_of(hit, tree)
-                    if summary is not None and not self._forbidden(summary):
+                hits = scored(index, tree, covered, self._weights, most, among, rewound=self._rewound)
+                found = [(summary, hit, score) for hit, score in hits if (summary := self._summary_of(hit, tree))]
+                best = best_of(((one, score) for one, _, score in found), self._most)
+                self.more = self.more or len(best) == self._most
+                for summary, hit, score in found:
+                    if summary.unified_id in best and not self._forbidden(summary):
                         yield SourceMatch(summary, (_match_of(hit, score),))
         except IndexUnusable as error:
             self._coverage = replace(self._coverage, trouble=str(error))
@@ -305,8 +309,6 @@ class Hunt:
                 if adapter is not None:
                     thorough = key_of(shelf.source) in open_places  # else our index has told already
                     yield from self._sift(own_rows(adapter, shelf, wanted, thorough, rewound=self._rewound))
-
-    # The stores --------------------------------------------------------------------------------------------
 
     def _scan(self, shelf: SourceSessions, wanted: Mapping[str, Wanted]) -> Iterator[SourceMatch]:
         adapter = self._adapter(shelf)

@@ -6,7 +6,7 @@ Format: spec 003, «bookends».
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from hermes_tui.errors import ValidationError
 from hermes_tui.sessions.query import Search
@@ -34,12 +34,22 @@ LINE_LENGTH = 400
 """Characters of a message in a result."""
 _BEFORE, _AFTER = 60, 140
 """Characters of a snippet around the beginning of the first match."""
+_SURROUNDINGS = 2_000
+"""Characters before and after a match, in which what may not be shown is seen whole."""
 _BLANKS = re.compile(r"(?:(?:\x1b\[|\x9b)[0-9;:]*m|[\s\x00-\x1f\x7f-\x9f])+")
 """With the colours that tools write between words."""
 
 
-def snippet(search: Search | None, text: str, role: str = "") -> tuple[str, tuple[tuple[int, int], ...]]:
-    """A piece of `text` on one line around the first match, and where in it the matches are."""
+def snippet(
+    search: Search | None, text: str, role: str = "", shown: Callable[[str], str] | None = None
+) -> tuple[str, tuple[tuple[int, int], ...]]:
+    """A piece of `text` on one line around the first match, and where in it the matches are. `shown` says what may
+    be shown of the text around it."""
+    if shown is not None:
+        place = next(iter(search.spans(TextUnit(text, role))), Span(0, 0)) if search is not None else Span(0, 0)
+        begin = max(0, place.start - _SURROUNDINGS)
+        more = "" if not begin else "\n"  # says that something stands before
+        return snippet(search, more + shown(text[begin : place.start + _SURROUNDINGS]), role)
     spans = search.spans(TextUnit(text, role)) if search is not None and not search.forbids else []
     first = spans[0].start if spans else 0
     start = max(0, first - _BEFORE)
@@ -48,10 +58,10 @@ def snippet(search: Search | None, text: str, role: str = "") -> tuple[str, tupl
         blank = text.find(" ", start, first)
         start = blank + 1 if blank >= 0 else start
     head, tail = "… " if start else "", " …" if end < len(text) else ""
-    shown, marks = _one_line(
+    piece, marks = _one_line(
         text[start:end], [Span(a - start, b - start) for a, b in spans if a >= start and b <= end]
     )
-    return head + shown + tail, tuple((a + len(head), b + len(head)) for a, b in marks)
+    return head + piece + tail, tuple((a + len(head), b + len(head)) for a, b in marks)
 
 
 def _one_line(text: str, spans: Sequence[Span]) -> tuple[str, list[Span]]:
@@ -167,12 +177,14 @@ def text_of(messages: Sequence[Message], session_id: str, at: int) -> Text | Non
     return next(texts_of(session_id, messages, at, at + 1), None)
 
 
-def seen_in(search: Search, text: Text, match: Match) -> tuple[str, tuple[tuple[int, int], ...]]:
+def seen_in(
+    search: Search, text: Text, match: Match, shown: Callable[[str], str] | None = None
+) -> tuple[str, tuple[tuple[int, int], ...]]:
     """The snippet of the message in which the match is. Where a store's own index found it, either field may have
     the words."""
     fields = (text.prose, text.tool) if match.field == "prose" else (text.tool, text.prose)
-    shown = snippet(search, fields[0], text.role)
-    if match.guessed and not shown[1]:
-        other = snippet(search, fields[1], text.role)
-        return other if other[1] or not fields[0] else shown
-    return shown
+    found = snippet(search, fields[0], text.role, shown)
+    if match.guessed and not found[1]:
+        other = snippet(search, fields[1], text.role, shown)
+        return other if other[1] or not fields[0] else found
+    return found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from operator import attrgetter
 
 from hermes_tui.sessions.search.model import Match, SourceMatch
@@ -10,7 +10,7 @@ from hermes_tui.sessions.search.relevance import of_place, of_session
 from session_adapters.model import EPOCH, SessionSummary
 from session_adapters.reading.searchable import Text
 
-__all__ = ["FoundConversation", "FoundPart", "Gathering", "root_of"]
+__all__ = ["FoundConversation", "FoundPart", "Gathering", "best_of", "root_of"]
 
 _UNKNOWN = 0.3
 """The score of a place whose words are in no text that is shown."""
@@ -246,6 +246,12 @@ def root_of(summary: SessionSummary) -> tuple[str, str]:
     return summary.agent, summary.lineage_id or summary.session_id
 
 
+def best_of(found: Iterable[tuple[SessionSummary, float]], most: int | None) -> Collection[str]:
+    """The unified ids of the sessions, at most `most`, that fit best, by how well each does."""
+    each = {one.unified_id: (one.source in _SCHEDULED, -score) for one, score in found}
+    return each if most is None or len(each) <= most else frozenset(sorted(each, key=each.__getitem__)[:most])
+
+
 def _put(parts: dict[str, FoundPart], found: SourceMatch) -> None:
     part = parts.get(found.summary.session_id)
     if part is None:
@@ -256,9 +262,14 @@ def _put(parts: dict[str, FoundPart], found: SourceMatch) -> None:
 class Gathering:
     """The answer so far."""
 
-    def __init__(self, root: Callable[[SessionSummary], tuple[str, str]] = root_of) -> None:
-        """`root` tells the conversation of a session."""
+    def __init__(
+        self,
+        root: Callable[[SessionSummary], tuple[str, str]] = root_of,
+        hidden: Callable[[SessionSummary], bool] | None = None,
+    ) -> None:
+        """`root` tells the conversation of a session. Sessions that are `hidden` are left out."""
         self._root = root
+        self._hidden = hidden
         self._by_root: dict[tuple[str, str], FoundConversation] = {}
 
     def __len__(self) -> int:
@@ -266,6 +277,8 @@ class Gathering:
 
     def add(self, found: SourceMatch) -> None:
         """Take in what was found."""
+        if self._hidden is not None and self._hidden(found.summary):
+            return
         root = self._root(found.summary)
         conversation = self._by_root.get(root)
         if conversation is None:

@@ -296,6 +296,8 @@ class DiscoveredSessions(_DocumentRecord, frozen=True):
     results: tuple[DiscoveredSession, ...] = field(default_factory=tuple)
     total: int = field(default_factory=int)
     """Conversations that were found, of which `results` are the first."""
+    more: bool = field(default_factory=bool)
+    """There may be further ones, older than these: only so many were looked for."""
     ranked: int = field(default_factory=int)
     """So many were ordered by how well they fit; the others behind them by date."""
     coverage: str = ""

@@ -14,10 +14,12 @@ from itertools import islice
 from math import log, log1p
 from typing import NamedTuple
 
+from hermes_tui.sessions.index.reading.counting import Counted
 from hermes_tui.sessions.index.reading.expression import phrase_of
-from hermes_tui.sessions.index.reading.reader import Hit, IndexCoverage, Place, SearchIndex
+from hermes_tui.sessions.index.reading.reader import Hit, IndexCoverage, Place, SearchIndex, hit_of
 from hermes_tui.sessions.index.schema import IndexUnusable
 from hermes_tui.sessions.index.signs import count_indexed
+from hermes_tui.sessions.index.source_state import VISIBILITY
 from hermes_tui.sessions.query import Search
 from hermes_tui.sessions.query.tree import Inside, Literally, Regex, TextUnit, Tree, Word, leaves
 from hermes_tui.sessions.search.model import Field
@@ -46,6 +48,8 @@ _COUNTED = 50
 
 _K1, _B = 1.2, 0.75
 """FTS5's own: how soon further occurrences count for nothing, and how much the length of a message does."""
+_EQUAL = 1e-6
+"""What differs by less is equal."""
 _RAREST = 1e-6
 """What a word counts at least, one that is in more than half of all messages."""
 _WROTE = 0.8
@@ -101,15 +105,26 @@ def scored(
     weights: Weights,
     most: int,
     among: Collection[Place] | None,
+    *,
+    rewound: bool,
 ) -> Iterator[tuple[Hit, float]]:
-    """How well each message fits, as `SearchIndex.counted` finds them. Raises `IndexUnusable`."""
+    """The messages that fit best in each session, as `SearchIndex.counted` finds them, and how well; those that were
+    taken back only where they are wanted. Raises `IndexUnusable`."""
     phrases = {leaf: phrase for leaf in leaves(tree, positive=True) if (phrase := phrase_of(leaf))}
     if not phrases:
         return
     shares = weights.shares or dict.fromkeys(phrases, 1 / len(phrases))
-    for hit, one in index.counted(tree, coverage, most, among=among) or ():
-        counts = ((shares.get(leaf, 0.0), one.counts.get(phrase, 0)) for leaf, phrase in phrases.items())
-        yield hit, _of_role(hit.role) * _fit(counts, one.length, weights.average)
+    found: list[tuple[Counted, float]] = []
+    best: dict[Place, float] = {}
+    for one in index.counted(tree, coverage, most, among=among):
+        if rewound or VISIBILITY[one.visibility] != "rewound":
+            counts = [(shares.get(leaf, 0.0), one.counts.get(phrase, 0)) for leaf, phrase in phrases.items()]
+            score = _of_role(one.role) * _fit(counts, one.length, weights.average)
+            found.append((one, score))
+            best[one.place] = max(score, best.get(one.place, 0.0))
+    for one, score in found:
+        if score > best[one.place] - _EQUAL:
+            yield hit_of(one), score
 
 
 def _fit(counts: Iterable[tuple[float, int]], length: int, average: float) -> float:

@@ -26,6 +26,8 @@ from session_adapters.transcript import Transcript
 
 __all__ = ["SearchDesk"]
 
+_MOST = 100
+"""Sessions that are found for an agent, which reads a few."""
 Costs = Literal["none", "shown", "exact"]
 """Whether costs are filled in: as they were last added up, without reading anything, or as they are."""
 Dress = Callable[[Sequence[SessionSummary], Costs], tuple[Sequence[SessionSummary], int]]
@@ -109,16 +111,24 @@ class SearchDesk:
 
         return stores
 
+    def get_ready(self) -> None:
+        """Do now what the first `rank` would have to wait for."""
+        self._stores_for_rank(self.parse("")).get_ready(self._index())
+
     def live(self) -> LiveSearch:
         """A search for a box in which somebody types. Close it when the box goes."""
         return LiveSearch(self._kept_stores(), self._index, lambda text: self.parse(text, typing=True))
 
     def rank(
-        self, text: str, options: SearchOptions, sees: Callable[[SessionSummary], bool] | None = None
+        self,
+        text: str,
+        options: SearchOptions,
+        sees: Callable[[SessionSummary], bool] | None = None,
+        hidden: Callable[[SessionSummary], bool] | None = None,
     ) -> tuple[CatalogueStores, Query, Ranking] | None:
-        """As `discover` for the list as it is known, of the sessions that `sees` says (None: all), and nothing
-        described: helpers' own sessions are parts of the conversation that started them. None for a query that asks
-        for nothing."""
+        """As `discover` for the list as it is known, of the sessions that `sees` says (None: all) but for those that
+        are `hidden`, and nothing described: helpers' own sessions are parts of the conversation that started them.
+        Of very many only the newest. None for a query that asks for nothing."""
         query = self._understood(text)
         if query.empty:
             return None
@@ -126,7 +136,9 @@ class SearchDesk:
         query = narrowed(query, options)
         passes = keeper(stores.sessions, options, self._home)
         keep = passes if sees is None or passes is None else lambda one: passes(one) and sees(one)
-        found = rank(stores, query, options, self._index(), keep or sees, root=stores.started_by)
+        found = rank(
+            stores, query, options, self._index(), keep or sees, root=stores.started_by, hidden=hidden, most=_MOST
+        )
         return stores, query, found
 
     def complete(self, text: str, cursor: int) -> list[Completion]:

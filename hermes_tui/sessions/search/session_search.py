@@ -10,6 +10,7 @@ import re
 import sys
 from collections.abc import Callable, Sequence
 from datetime import date, datetime
+from functools import lru_cache
 from typing import Any, TypeVar
 
 from msgspec.structs import replace
@@ -20,9 +21,8 @@ from hermes_tui.sessions.catalogue.options import ListOptions, matches
 from hermes_tui.sessions.jsontext import json_text
 from hermes_tui.sessions.manager import SessionManager
 from hermes_tui.sessions.query import Query
-from hermes_tui.sessions.search.details import WINDOW, found_snippet, locate
+from hermes_tui.sessions.search.details import WINDOW, Located, found_snippet, locate
 from hermes_tui.sessions.search.excerpt import messages_around, name_of, spoken
-from hermes_tui.sessions.search.grouping import FoundConversation
 from hermes_tui.sessions.search.model import (
     BrowsedSession,
     BrowsedSessions,
@@ -34,15 +34,21 @@ from hermes_tui.sessions.search.model import (
     SortBy,
 )
 from hermes_tui.sessions.search.stores import CatalogueStores
-from session_adapters.model import Message, Problem, Role, SessionSummary, unified_id
+from session_adapters.model import Message, Role, SessionSummary, unified_id
 from session_adapters.reading.searchable import flat
 from session_adapters.text import TITLE_LENGTH, scrub
 
-__all__ = ["find_session", "masked", "masked_line", "session_search"]
+__all__ = ["LEAST", "SHAPES", "find_session", "masked", "masked_line", "session_search"]
 
 S = TypeVar("S", bound=SessionSummary)
 
-_FOUND, _BROWSED, _SCROLLED, _BOOKEND = 3, 10, 10, 3
+SHAPES = ((5, 3), (3, 2), (2, 1), (1, 1), (1, 0), (0, 0))
+"""Messages on each side of a match, and from each end of its conversation: ever fewer, until they fit."""
+LEAST = 160
+"""Characters of a text, below which rather fewer are given."""
+_FOUND, _BROWSED, _SCROLLED = 3, 10, 10
+_MESSAGE, _RESULT = 90, 250
+"""Bytes, at least, of a message and of a conversation but for their texts."""
 _COLOURS = re.compile(r" ?\[[0-9;]{0,12}m")
 _BREAKS = re.compile(r"(?<=[\w.+/=-]{8})(\\?) (?=\S{8})")
 _ENTRIES = re.compile(r" (?=[\w.-]{1,40}: )")
@@ -65,16 +71,20 @@ def session_search(
     since: datetime | date | None = None,
     sort: SortBy = "relevance",
     sees: Callable[[SessionSummary], bool] | None = None,
+    hidden: Callable[[SessionSummary], bool] | None = None,
     redactor: Redactor | None = None,
     refresh: bool = True,
-    longest: int | None = None,
+    budget: int | None = None,
+    offset: int = 0,
 ) -> DiscoveredSessions | ScrolledMessages | BrowsedSessions:
     """What is known of past sessions: with `query` those in which it is said; with `session_id` the messages around
     one of it (its last where none is named), `window` on each side; with neither the sessions that were active last.
 
-    `since` leaves the sessions that began then or later. `sees` says which sessions may be shown at all, `redactor`
-    masks secrets, before anything is cut. Without `refresh` the stores are not looked at anew. `longest`: characters
-    of each text that are wanted. Raises `HermesTuiError`.
+    `since` leaves the sessions that began then or later. `sees` says which sessions may be shown at all, and `hidden`
+    which few of them may not; `redactor`
+    masks secrets, before anything is cut. Without `refresh` the stores are not looked at anew. `budget`:
+    bytes that are wanted in all, `offset` characters further on in the message of a page; what can be no part of that
+    is left out, or cut, and takes no time. Raises `HermesTuiError`.
     """
     for name, number in (("window", window), ("limit", limit)):
         if number is not None and (isinstance(number, bool) or not isinstance(number, int) or number < 0):
@@ -85,9 +95,9 @@ def session_search(
         manager.catalogue.refresh(None if agent is None else (agent,))
 
     def may(one: SessionSummary) -> bool:
-        return agent in (None, one.agent) and (sees is None or sees(one))
+        return agent in (None, one.agent) and (sees is None or sees(one)) and not (hidden is not None and hidden(one))
 
-    shown = _Shown(redactor, longest)
+    shown = _Shown(redactor, budget, offset)
     if session_id:
         summary = find_session(manager, session_id, may)
         return shown.page(manager, summary, str(around_message_id), _SCROLLED if window is None else window)
@@ -97,14 +107,21 @@ def session_search(
         found = manager.searches.recent(lambda one: may(one) and matches(one, begun), listed)
         return BrowsedSessions(results=tuple(map(shown.entry, found)))
     options = SearchOptions(role=role, since=since, sort=sort, limit=_FOUND if limit is None else limit)
-    answer = manager.searches.rank(query, options, may)
+    wanted = sees if agent is None else lambda one: agent == one.agent and (sees is None or sees(one))
+    answer = manager.searches.rank(query, options, wanted, hidden)
     if answer is None:
         return DiscoveredSessions()
     stores, asked, ranking = answer
     wide = WINDOW if window is None else window
+    located = [locate(stores, asked, one, ranking.problems) for one in ranking.chosen]
+    size, ends = shown.shape_of(located, wide)
     return DiscoveredSessions(
-        results=tuple(shown.conversation(stores, asked, one, ranking.problems, wide) for one in ranking.chosen),
+        results=tuple(
+            shown.conversation(stores, asked, found.total, one, wide, size, ends)
+            for found, one in zip(ranking.chosen, located, strict=True)
+        ),
         total=ranking.total,
+        more=ranking.more,
         ranked=ranking.ranked,
         coverage=str(ranking.coverage),
         problems=tuple(ranking.problems),
@@ -116,7 +133,9 @@ def find_session(
 ) -> SessionSummary:
     """The session of that id, `agent:native` or native alone where only one agent has it, by the list as it is
     known. Raises `SessionNotFound`, also for one that `sees` does not say."""
-    sessions = manager.catalogue.snapshot.sessions
+    agent, _, native = session_id.partition(":")
+    named = manager.catalogue.summary(agent, native) if agent in manager.agents else None
+    sessions = manager.catalogue.snapshot.sessions if named is None else (named,)
     found = [one for one in sessions if session_id in (one.unified_id, one.session_id) and not one.gone and sees(one)]
     exact = [one for one in found if one.unified_id == session_id] or found
     if len(exact) != 1:
@@ -130,14 +149,25 @@ def find_session(
     return exact[0]
 
 
-def masked(summary: S, redactor: Redactor) -> S:
+def masked(summary: S) -> S:
     """What a list shows of a session with secrets masked. Titles are cut, and half a key is not known for one: the
     word that may have been cut is left out."""
     title, preview = (
-        masked_line(text if len(text) < length - _SLACK else text.rpartition(" ")[0], redactor)
+        _masked_line(text if len(text) < length - _SLACK else text.rpartition(" ")[0])
         for text, length in ((summary.title, TITLE_LENGTH), (summary.preview, 2 * TITLE_LENGTH))
     )
-    return replace(summary, title=title, preview=preview, cwd=redactor.text(summary.cwd or "") or None)
+    return replace(summary, title=title, preview=preview, cwd=_masked_path(summary.cwd or "") or None)
+
+
+@lru_cache(maxsize=1024)
+def _masked_path(text: str) -> str:
+    return Redactor().text(text)
+
+
+@lru_cache(maxsize=4096)
+def _masked_line(text: str) -> str:
+    """The same texts are listed again and again."""
+    return masked_line(text, Redactor())
 
 
 def masked_line(text: str, redactor: Redactor) -> str:
@@ -155,25 +185,51 @@ def masked_line(text: str, redactor: Redactor) -> str:
 class _Shown:
     """Makes answers of sessions, with secrets masked where that is wanted."""
 
-    def __init__(self, redactor: Redactor | None, longest: int | None) -> None:
-        self._redactor = redactor
-        self._longest = sys.maxsize if longest is None else longest
+    def __init__(self, redactor: Redactor | None, budget: int | None, offset: int) -> None:
+        self._redactor, self._budget, self._offset = redactor, budget, offset
+        self._longest = sys.maxsize if budget is None else budget
+
+    def shape_of(self, located: Sequence[Located], window: int) -> tuple[int, int]:
+        """How many messages around each match and of each end can be part of the answer."""
+        if self._budget is None:
+            return window, SHAPES[0][1]
+        shapes = [(min(window, size), ends) for size, ends in SHAPES]
+        for size, ends in shapes:
+            there = [one for found in located for one in self._places(found, size, ends)]
+            if self._fits(there, len(located) * _RESULT) or (size, ends) == shapes[-1]:
+                break
+        return size, ends
+
+    @staticmethod
+    def _places(found: Located, size: int, ends: int) -> list[Message]:
+        around = [found.around[one] for one in _window(found.around, found.at, size)]
+        said = [*spoken(found.first)[:ends], *spoken(found.last)[-ends or len(found.last) :]]
+        return [*around, *(one for one, _ in said if one not in around)]
+
+    def _fits(self, messages: Sequence[Message], more: int) -> bool:
+        """Whether the messages may be part of the answer, each cut after some characters; so many are wanted from now
+        on of each text."""
+        if self._budget is None:
+            return True
+        lengths = sorted(len(_said(one)) for one in messages)
+        left = self._budget - more - _MESSAGE * len(lengths)
+        for number, length in enumerate(lengths):
+            if length * (len(lengths) - number) > left:
+                self._longest = max(0, left // (len(lengths) - number))
+                return self._longest >= LEAST
+            left -= length
+        self._longest = self._budget
+        return True
 
     def conversation(
-        self,
-        stores: CatalogueStores,
-        query: Query,
-        conversation: FoundConversation,
-        problems: list[Problem],
-        window: int,
+        self, stores: CatalogueStores, query: Query, total: int, found: Located, window: int, size: int, ends: int
     ) -> DiscoveredSession:
-        """A conversation that was found."""
-        summary, match, around, at, text, first, last = locate(stores, query, conversation, problems)
+        """A conversation in which `total` places were found: at most `window` messages on each side were asked for,
+        `size` and `ends` are given."""
+        summary, match, around, at, text, first, last = found
         started_by = unified_id(*stores.started_by(summary))
         summary = self._masked(summary)
-        if text is not None:
-            text = text._replace(prose=self._text(text.prose), tool=self._text(text.tool))
-        places = _window(around, at, window)
+        places, asked = _window(around, at, size), _window(around, at, window)
         shown = around[places.start : places.stop]  # is not given again as a beginning or an end
         return DiscoveredSession(
             session_id=summary.unified_id,
@@ -187,13 +243,15 @@ class _Shown:
             parent_session_id=started_by if started_by != summary.unified_id else None,
             matched_role=match and (match.role or ("session_title" if match.field == "title" else None)),
             match_message_id=name_of(around[at], at) if at is not None else None,
-            match_count=conversation.total,
-            snippet=found_snippet(query, summary, match, text)[0],
-            bookend_start=tuple(self.message(*one) for one in spoken(first)[:_BOOKEND] if one[0] not in shown),
+            match_count=total,
+            snippet=found_snippet(query, summary, match, text, self._whole)[0],
+            bookend_start=tuple(self.message(*one) for one in spoken(first)[:ends] if one[0] not in shown),
             messages=tuple(self.message(around[one], one, anchor=one == at) for one in places),
-            bookend_end=tuple(self.message(*one) for one in spoken(last)[-_BOOKEND:] if one[0] not in shown),
-            messages_before=at - places.start if at is not None else 0,
-            messages_after=places.stop - at - 1 if at is not None else 0,
+            bookend_end=tuple(
+                self.message(*one) for one in spoken(last)[-ends or len(last) :] if one[0] not in shown
+            ),
+            messages_before=at - asked.start if at is not None else 0,
+            messages_after=asked.stop - at - 1 if at is not None else 0,
         )
 
     def page(
@@ -203,6 +261,9 @@ class _Shown:
         source, name = manager.searches.source_of(summary)
         around, at = messages_around(manager.open(summary.agent, name, source), message_id, window)
         summary = self._masked(summary)
+        size = window
+        while not self._fits([around[one] for one in _window(around, at, size)], 0) and size > 1:
+            size = size * 2 // 3
         parent = summary.lineage_id or (summary.parent_id if summary.kind == "subagent" else None)
         return ScrolledMessages(
             session_id=summary.unified_id,
@@ -210,7 +271,7 @@ class _Shown:
             title=summary.title,
             around_message_id=name_of(around[at], at),
             window=window,
-            messages=tuple(self.message(around[one], one, anchor=one == at) for one in _window(around, at, window)),
+            messages=tuple(self.message(around[one], one, anchor=one == at) for one in _window(around, at, size)),
             messages_before=min(window, at),
             messages_after=min(window, len(around) - at - 1),
             when=summary.updated_at,
@@ -239,16 +300,15 @@ class _Shown:
 
     def message(self, message: Message, place: int, *, anchor: bool = False) -> QuotedMessage:
         """A message of a session."""
-        result = message.tool_result
-        said = message.content or (flat(result.output) if result is not None else "")
-        said = said or (message.thinking or "" if not message.tool_calls else "")
-        content = self._text(said)
+        result, said = message.tool_result, _said(message)
+        longest = 2 * self._longest + self._offset if anchor else self._longest
+        content = self._text(said, longest)
         return QuotedMessage(
             id=name_of(message, place),
             role=message.role,
             kind=message.kind,
-            content=content[: self._longest],
-            left_out=max(0, len(said) - self._longest, len(content) - self._longest),
+            content=content[:longest],
+            left_out=max(0, len(said) - longest, len(content) - longest),
             timestamp=message.timestamp,
             anchor=anchor,
             tool_name=result.tool_name if result is not None else "",
@@ -260,18 +320,28 @@ class _Shown:
         text = json_text(value)
         if self._redactor is not None and len(text) <= self._longest + _MARGIN:
             text = json_text(self._redactor.value(value))  # which knows secrets by their names, too
-        return self._text(text)[: self._longest]
+        return self._text(text, self._longest)[: self._longest]
 
     def _masked(self, summary: SessionSummary) -> SessionSummary:
-        return summary if self._redactor is None else masked(summary, self._redactor)
+        return summary if self._redactor is None else masked(summary)
 
-    def _text(self, text: str) -> str:
+    def _whole(self, text: str) -> str:
+        return text if self._redactor is None else self._redactor.text(text)
+
+    def _text(self, text: str, longest: int) -> str:
         """What is wanted of a text, and some more: a secret is masked where it is whole."""
-        wanted = scrub(text[: self._longest + _MARGIN])
+        wanted = scrub(text[: longest + _MARGIN])
         if self._redactor is None:
             return wanted
         masked = self._redactor.text(wanted)
         return masked if len(wanted) == len(text) else masked[:-_MARGIN]
+
+
+def _said(message: Message) -> str:
+    """What a message is quoted by."""
+    result = message.tool_result
+    said = message.content or (flat(result.output) if result is not None else "")
+    return said or (message.thinking or "" if not message.tool_calls else "")
 
 
 def _window(messages: Sequence[Message], at: int | None, size: int) -> range:

@@ -13,7 +13,7 @@ from hermes_tui.sessions.adapters import AdapterBroken, Adapters
 from hermes_tui.sessions.catalogue.cache import CachedSource
 from hermes_tui.sessions.catalogue.catalogue import Catalogue
 from hermes_tui.sessions.catalogue.snapshot import newest_first
-from hermes_tui.sessions.index.reading.reader import IndexCoverage, Place
+from hermes_tui.sessions.index.reading.reader import IndexCoverage, Place, SearchIndex
 from hermes_tui.sessions.index.source_state import Level, key_of
 from hermes_tui.sessions.query.filters import SessionFilter
 from hermes_tui.sessions.search.grouping import root_of
@@ -95,9 +95,11 @@ class CatalogueStores:
         """All titles, as they are searched: a name of the user's own, and the agent's."""
         return Titles((one, f"{one.title}\n{one.agent_title or ''}".rstrip()) for one in self.sessions)
 
-    def get_ready(self) -> None:
+    def get_ready(self, index: SearchIndex | None) -> None:
         """Do now what the first question would have to wait for."""
         _ = self.titles, self.by_place, self.answering
+        if index is not None:
+            index.coverage(self.sources)
 
     def verdicts(self, condition: SessionFilter) -> Sequence[bool]:
         """Which of the sessions pass a filter. Kept while somebody types the words behind a filter."""
@@ -167,11 +169,15 @@ class CatalogueStores:
 
     def conversation(self, summary: SessionSummary) -> list[SessionSummary]:
         """All parts of the conversation that the session is part of, oldest first."""
-        root = summary.lineage_id or summary.session_id
-        parts = [
-            one for one in self.sessions if one.agent == summary.agent and root in (one.session_id, one.lineage_id)
-        ]
-        return sorted(parts or [summary], key=by_age)
+        return sorted(self._by_root.get(root_of(summary), (summary,)), key=by_age)
+
+    @cached_property
+    def _by_root(self) -> Mapping[tuple[str, str], Sequence[SessionSummary]]:
+        found: dict[tuple[str, str], list[SessionSummary]] = {}
+        for one in self.sessions:
+            for root in {one.session_id, one.lineage_id or one.session_id}:
+                found.setdefault((one.agent, root), []).append(one)
+        return found
 
 
 def by_age(one: SessionSummary) -> tuple[datetime, datetime, str]:

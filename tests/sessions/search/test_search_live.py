@@ -15,6 +15,7 @@ from chances import TIMES, chance
 from claude_lines import ClaudeHome
 from hermes_tui.errors import HermesTuiError
 from hermes_tui.platform import paths
+from hermes_tui.sessions.index.reading.reader import SearchIndex
 from hermes_tui.sessions.manager import SessionManager
 from hermes_tui.sessions.query import Query, parse
 from hermes_tui.sessions.search.engine import Hunt
@@ -370,8 +371,8 @@ def test_the_first_question_finds_everything_ready(live: LiveSearch, monkeypatch
     ready, made = threading.Event(), 0
     get_ready, take_apart = CatalogueStores.get_ready, Titles.__init__
 
-    def told(stores: CatalogueStores) -> None:
-        get_ready(stores)
+    def told(stores: CatalogueStores, index: SearchIndex | None) -> None:
+        get_ready(stores, index)
         ready.set()
 
     def counted(*given: object) -> None:

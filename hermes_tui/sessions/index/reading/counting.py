@@ -110,6 +110,7 @@ class Counted(NamedTuple):
     """Milliseconds since the epoch."""
     role: str
     visibility: int
+    """As `source_state.VISIBILITY` numbers them."""
     counts: Mapping[str, int]
     """Phrase, as FTS5 is asked for it → how often."""
     length: int

@@ -24,7 +24,7 @@ from hermes_tui.sessions.index.source_state import VISIBILITY, Level, Report
 from hermes_tui.sessions.query.tree import Tree
 from session_adapters.base import Source
 
-__all__ = ["Field", "Figures", "Hit", "IndexCoverage", "Place", "SearchIndex"]
+__all__ = ["Field", "Figures", "Hit", "IndexCoverage", "Place", "SearchIndex", "hit_of"]
 
 _FIRST = 24
 _FIRST_GROUPED = 512
@@ -202,20 +202,21 @@ class SearchIndex:
 
     def counted(
         self, tree: Tree, coverage: IndexCoverage, most: int, *, among: Collection[Place] | None = None
-    ) -> list[tuple[Hit, Counted]] | None:
+    ) -> list[Counted]:
         """The newest rows, at most `most`, that satisfy `tree`, of sessions `among` those alone; each with how often
         its words stand in the message. None where the index does not tell exactly. Raises `IndexUnusable`."""
         asked = question(tree)
         if asked is None or not asked.exact:
-            return None
+            return []
 
         def read(connection: apsw.Connection) -> list[Counted]:
             _check(connection, coverage)
             return counted(connection, asked, most, among)
 
-        found = [(_hit_of(one), one) for one in self._ask(read)]
         levels = coverage.numbers
-        return [(hit, one) for hit, one in found if levels.get(one.source, Level.NOTHING) >= asked.level(hit.field)]
+        return [
+            one for one in self._ask(read) if levels.get(one.source, Level.NOTHING) >= asked.level(field_of(one.said))
+        ]
 
     def collected(self) -> Collected:
         """How many messages there are in the index, a few minutes ago at most. Raises `IndexUnusable`."""
@@ -268,7 +269,8 @@ def _check(connection: apsw.Connection, coverage: IndexCoverage) -> None:
         raise IndexUnusable("it was made anew while it was asked")
 
 
-def _hit_of(one: Counted) -> Hit:
+def hit_of(one: Counted) -> Hit:
+    """The unit of a row."""
     time = one.at / 1000 if one.at is not None else float(one.row >> SECOND)
     visibility, field = VISIBILITY[one.visibility], field_of(one.said)
     return Hit(*one.place, one.key.partition("\0")[0], time, one.role, visibility, field, one.row)

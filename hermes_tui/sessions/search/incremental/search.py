@@ -165,10 +165,7 @@ class LiveSearch:
 
     def _get_ready(self, query: Query) -> None:
         """Who empties the box, or has gone to it, may type next: do now what the first question has to wait for."""
-        stores, index = self._stores(query), self._index()
-        stores.get_ready()
-        if index is not None:
-            index.coverage(stores.sources)
+        self._stores(query).get_ready(self._index())
 
     def _publish(self, picture: SnapshotView, number: int) -> None:
         with self._condition:

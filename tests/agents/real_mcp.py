@@ -110,8 +110,8 @@ def _configured(name: str, home: Path, command: Sequence[str]) -> Sequence[str]:
         return ("--allow-all-tools", "-p", ASKED)
     if name == "opencode":
         settings = home / ".config" / "opencode" / "opencode.json"
-        local = {"type": "local", "command": list(command), "enabled": True}
-        settings.write_text(json.dumps({**json.loads(settings.read_text()), "mcp": {"sessions": local}}))
+        started = {"type": "local", "command": list(command), "enabled": True}
+        settings.write_text(json.dumps({**json.loads(settings.read_text()), "mcp": {"sessions": started}}))
         return ("run", ASKED)
     settings = home / ".gemini" / "settings.json"
     settings.write_text(json.dumps({**json.loads(settings.read_text()), **entry}))

@@ -21,13 +21,12 @@ from pathlib import Path
 from benchmarks.attention import attending
 from benchmarks.corpora import Corpora
 from benchmarks.costs import spending
-from benchmarks.keystrokes import keystrokes
 from benchmarks.many import listings
 from benchmarks.measures import Row, Tool, big_file, listing, start_and_keys, waiting
 from benchmarks.recall import recalling
 from benchmarks.search import searching
 from benchmarks.table import figure, markdown, put
-from benchmarks.typed import typed
+from benchmarks.typed import keystrokes, typed
 
 
 def _arguments() -> argparse.Namespace:

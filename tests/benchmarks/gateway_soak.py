@@ -210,6 +210,7 @@ async def _gateway(home: Path) -> None:
     reader = asyncio.StreamReader()
     await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
     dice = random.Random(os.getpid())
+    ended = asyncio.Event()
 
     def new_agent(context: SessionContext) -> Agent:
         async def agent(turn: AgentTurn) -> str:
@@ -232,11 +233,11 @@ async def _gateway(home: Path) -> None:
                 source=source, text=f"/queue {text}" if number % 2 else text, message_id=f"{lane} {number}"
             )
             gateway.handle(event)
+        ended.set()  # who sends is gone: a process that nobody ends would stay
 
     config = GatewayConfig(default_reset_policy=SessionResetPolicy(mode="none"), write_sessions_json=False)
     with SessionStore(home / "sessions", config) as store:
         gateway = GatewayRunner(home, store, new_agent, handled=handled, follow_ups="queue")
-        ended = asyncio.Event()
         loop.add_signal_handler(signal.SIGTERM, ended.set)
         await gateway.start()
         serving = asyncio.create_task(platform())

@@ -11,12 +11,13 @@ import re
 import unicodedata
 from datetime import datetime, timedelta
 
-from session_adapters.model import EPOCH, Cost
+from session_adapters.model import EPOCH, Attachment, Cost
 
 __all__ = [
     "APART",
     "PIN",
     "age",
+    "attachment_facts",
     "cell_width",
     "compact",
     "count",
@@ -159,6 +160,13 @@ def count(number: int) -> str:
 def counted(number: int, noun: str) -> str:
     """`1 message`, `1,284 messages`: of nouns that take an s."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def attachment_facts(attachment: Attachment) -> list[str]:
+    """What is known of it: `image/png`, its name, `640 × 480`, `23 kB`; as the store has them, not safe to show."""
+    one = attachment
+    pixels = [f"{one.width} × {one.height}"] if one.width and one.height else []
+    return [one.media_type, *([one.name] if one.name else []), *pixels, *([size(one.size)] if one.size else [])]
 
 
 def size(octets: int) -> str:

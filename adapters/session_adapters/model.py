@@ -174,7 +174,10 @@ class Attachment(_Record, frozen=True):
     media_type: str
     name: str = ""
     size: int = 0
-    """Bytes, decoded; 0 when unknown."""
+    """Bytes, decoded; 0 when unknown, or not in the session."""
+    width: int = 0
+    """Pixels; 0 when unknown."""
+    height: int = 0
 
 
 class Message(_Record, frozen=True):

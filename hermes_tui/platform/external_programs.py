@@ -8,6 +8,9 @@ from __future__ import annotations
 import os
 import shlex
 import shutil
+import subprocess
+import sys
+import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,7 +25,7 @@ if TYPE_CHECKING:
 
     from hermes_tui.sessions.native import Start
 
-__all__ = ["editor", "editor_at", "pager", "run_outside", "run_start"]
+__all__ = ["editor", "editor_at", "pager", "run_outside", "run_start", "start_beside", "viewer"]
 
 # fmt: off
 _PLUS = frozenset({
@@ -35,6 +38,7 @@ _GOTO = frozenset({"code", "code-insiders", "codium", "cursor", "windsurf"})
 """Those that take `--goto FILE:88`."""
 _COLON = frozenset({"hx", "helix", "subl", "zed"})
 """Those that take `FILE:88`."""
+_VIEWER = "HERMES_TUI_VIEWER"
 _AT_ONCE = 5.0
 """Seconds; a program that fails sooner has said why, and nobody has read it yet."""
 
@@ -59,6 +63,38 @@ def editor_at(path: str, line: int, variables: Mapping[str, str] | None = None) 
     if line and name in _GOTO:
         return [*argv, "--goto", f"{path}:{line}"]
     return [*argv, f"{path}:{line}" if line and name in _COLON else path]
+
+
+def viewer(variables: Mapping[str, str] | None = None) -> tuple[list[str], bool]:
+    """The user's program for pictures, and whether it needs the terminal: `$HERMES_TUI_VIEWER`, which is given it,
+    else what the desktop opens them with. Raises `ValidationError` where there is none, or no display to show it on.
+    """
+    variables = os.environ if variables is None else variables
+    if variables.get(_VIEWER, "").strip():
+        return _wanted((_VIEWER,), (), variables), True
+    opener = "open" if sys.platform == "darwin" else "xdg-open"
+    if shutil.which(opener) is None:
+        raise ValidationError(f"{opener} is not installed; set ${_VIEWER} to a program that shows pictures")
+    if opener == "xdg-open" and not (variables.get("DISPLAY") or variables.get("WAYLAND_DISPLAY")):
+        raise ValidationError(
+            f"there is no display here; set ${_VIEWER} to a program that shows pictures in a terminal"
+        )
+    return [opener], False
+
+
+def start_beside(argv: Sequence[str]) -> None:
+    """Start `argv` without the terminal, and wait for nothing. Raises `ValidationError` where it cannot start."""
+    try:
+        child = subprocess.Popen(  # noqa: S603  (argv, no shell)
+            list(argv),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+    except OSError as error:
+        raise ValidationError(f"{argv[0]} cannot be started: {error.strerror or error}") from error
+    threading.Thread(target=child.wait, name="viewer", daemon=True).start()  # or it would stay as a zombie
 
 
 def _wanted(names: Sequence[str], usual: Sequence[str], variables: Mapping[str, str] | None) -> list[str]:

@@ -10,7 +10,7 @@ from session_adapters.model import Message, ToolCall
 
 __all__ = ["KINDS", "LandmarkKind", "calls_of", "is_landmark"]
 
-LandmarkKind = Literal["prompt", "message", "tool call", "error", "edit", "sub-agent", "compaction"]
+LandmarkKind = Literal["prompt", "message", "tool call", "error", "edit", "sub-agent", "image", "compaction"]
 
 KINDS: Mapping[LandmarkKind, str] = {
     "prompt": "what a person asked",
@@ -19,6 +19,7 @@ KINDS: Mapping[LandmarkKind, str] = {
     "error": "a call of the model or of a tool that failed",
     "edit": "a call that changed a file",
     "sub-agent": "a call that a helper worked on",
+    "image": "an image or another attachment",
     "compaction": "where what is above was summarised",
 }
 
@@ -40,6 +41,8 @@ def is_landmark(message: Message, kind: LandmarkKind) -> bool:
             return message.is_prompt
         case "message":
             return message.kind == "message" and message.role in ("user", "assistant") and bool(message.content)
+        case "image":
+            return bool(message.attachments)
         case "compaction":
             return message.kind == "compaction"
         case _ if (result := message.tool_result) is not None and not result.linked:

@@ -247,9 +247,11 @@ class SessionManager:
         """The session as `json`, `jsonl`, `markdown` or `html` (spec 004 §6.5), secrets masked by `redactor`. A large
         one is better written in parts: `hermes_tui.sessions.export`. Raises as `get` does, and `ValidationError`."""
         from hermes_tui.sessions.export import check_format, export
+        from hermes_tui.sessions.export.images import inline_images
 
         check_format(form)
-        return b"".join(export(self.get(agent, session_id), form, redactor=redactor)).decode()
+        session, images = self.get(agent, session_id), inline_images(self.open)
+        return b"".join(export(session, form, redactor=redactor, images=images)).decode()
 
     def diff(self, a: tuple[str, str], b: tuple[str, str]) -> SessionDiff:
         """How session `b` differs from session `a`, each as (agent, native id); spec 004 §6.6. Raises as `get` does,

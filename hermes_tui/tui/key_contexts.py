@@ -21,6 +21,7 @@ CONTEXTS: Mapping[str, str] = {
     "searches": "Recent and saved searches",
     "copying": "Copying",
     "export": "Export",
+    "save": "Saving an image",
     "marks": "Own marks",
     "cost": "Costs",
     "attention": "Attention",

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
-__all__ = ["PATIENCE", "REPOSITORY", "STORES"]
+from session_adapters.attachments import keeping
+from session_adapters.model import Message
+
+__all__ = ["PATIENCE", "REPOSITORY", "STORES", "attached_bytes"]
 
 REPOSITORY = Path(__file__).parents[2]
 
@@ -13,3 +17,10 @@ STORES = REPOSITORY / "tests" / "stores"
 
 PATIENCE = 60.0
 """Seconds to wait for what must come: only a test that fails waits so long, however busy the machine is."""
+
+
+def attached_bytes(read: Callable[[], Sequence[Message]]) -> list[bytes | None]:
+    """The bytes of all that is attached to the messages, which are read a second time for them."""
+    wanted = {one for message in read() for one in message.attachments}
+    with keeping(wanted) as kept:
+        return [kept.take(one) for message in read() for one in message.attachments]

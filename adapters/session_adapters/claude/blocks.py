@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from session_adapters.attachments import made_attachment
 from session_adapters.claude.records import (
     Body,
     ClaudeBlock,
@@ -17,6 +18,7 @@ from session_adapters.claude.records import (
 from session_adapters.model import Attachment, TokenUsage, ToolCall
 
 __all__ = [
+    "attachments_in",
     "attachments_of",
     "blocks_of",
     "call_facts",
@@ -57,15 +59,17 @@ def attachments_of(blocks: list[ClaudeBlock | str]) -> tuple[Attachment, ...]:
     for block in blocks:
         if isinstance(block, ClaudeBlock) and block.type in ("image", "document"):
             source = block.source if isinstance(block.source, ImageSource) else ImageSource()
-            data = source.data if isinstance(source.data, str) else ""
-            found.append(
-                Attachment(
-                    media_type=source.media_type if isinstance(source.media_type, str) else block.type,
-                    name=block.title if isinstance(block.title, str) else "",
-                    size=len(data) * 3 // 4 - data[-2:].count("="),
-                )
-            )
+            media = source.media_type if isinstance(source.media_type, str) else block.type
+            found.append(made_attachment(media, block.title if isinstance(block.title, str) else "", source.data))
     return tuple(found)
+
+
+def attachments_in(content: Any) -> tuple[Attachment, ...]:
+    """Images in the result of a tool, whose blocks are not declared."""
+    blocks = [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
+    sources = [block.get("source") for block in blocks if block.get("type") in ("image", "document")]
+    known = [source for source in sources if isinstance(source, dict)]
+    return tuple(made_attachment(str(one.get("media_type") or "image"), data=one.get("data")) for one in known)
 
 
 def output_of(content: Any) -> Any:

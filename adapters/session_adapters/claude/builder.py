@@ -8,6 +8,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from session_adapters.claude.blocks import (
+    attachments_in,
     attachments_of,
     blocks_of,
     call_facts,
@@ -160,7 +161,8 @@ class ClaudeBuilder(Builder):
                 output=output_of(block.content),
                 is_error=bool(block.is_error),
             )
-            self._result(record, next(names), result, call_facts(record) if len(results) == 1 else {})
+            facts = call_facts(record) if len(results) == 1 else {}
+            self._result(record, next(names), result, facts, attachments_in(block.content))
         attachments = attachments_of(blocks)
         said = user_said(record, block_text(blocks), results=len(results), images=len(attachments))
         if said is None:
@@ -211,7 +213,14 @@ class ClaudeBuilder(Builder):
         message = Message(role="assistant", id=place, timestamp=parse_time(record.timestamp), tool_calls=(call,))
         self._last_assistant = self.add(message)
 
-    def _result(self, record: ClaudeRecord, place: str, result: ToolResult, facts: Mapping[str, Any]) -> None:
+    def _result(
+        self,
+        record: ClaudeRecord,
+        place: str,
+        result: ToolResult,
+        facts: Mapping[str, Any],
+        attachments: tuple[Attachment, ...] = (),
+    ) -> None:
         linked = self.link(result, **facts)
         self.add(
             Message(
@@ -219,6 +228,7 @@ class ClaudeBuilder(Builder):
                 id=place,
                 timestamp=parse_time(record.timestamp),
                 tool_result=linked,
+                attachments=attachments,
                 inherited=self.copies.has(record),
             )
         )

@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 
 from msgspec import Struct
 
+from session_adapters.attachments import made_from_url
 from session_adapters.model import Attachment, TokenUsage
 from session_adapters.reading.files import Decoder
 from session_adapters.text import scrub_json
@@ -175,7 +176,6 @@ PROBE = Decoder(Probe)
 
 _INJECTED = re.compile(r"\s*(?:<[a-z][a-z_ -]*>|# AGENTS\.md instructions)", re.IGNORECASE)
 _IMAGE_TAG = re.compile(r"\s*</?image\b[^>]*>\s*")
-_DATA_URL = re.compile(r"data:([\w.+-]+/[\w.+-]+)?[^,]{0,100},")
 _HEADED = ("Chunk ID:", "Exit code:", "Wall time:")
 _EXIT = re.compile(r"^(?:Exit code:|Process exited with code) (-?\d+)$", re.MULTILINE)
 _WALL = re.compile(r"^Wall time: (\d{1,9}(?:\.\d+)?) seconds?$", re.MULTILINE)
@@ -217,11 +217,7 @@ def _image(url: Any) -> Attachment:
     address = url.get("url") if isinstance(url, dict) else url
     if not isinstance(address, str):
         return Attachment(media_type="image/*")
-    found = _DATA_URL.match(address)
-    if found is None:
-        return Attachment(media_type="image/*", name=address[:200])
-    size = (len(address) - found.end()) * 3 // 4 - address[-2:].count("=")
-    return Attachment(media_type=found[1] or "image/*", size=max(0, size))
+    return made_from_url(address)
 
 
 def normalised(usage: CodexUsage) -> TokenUsage:

@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct, field
 
+from session_adapters.attachments import made_from_url
 from session_adapters.copilot.records import Count, whole
 from session_adapters.model import Attachment, Message, Role, TokenUsage, ToolCall, ToolResult
 from session_adapters.reading.bounds import DOCUMENT_LIMIT
@@ -213,7 +214,9 @@ def _content(content: Any) -> tuple[str, tuple[Attachment, ...]]:
         elif isinstance(kind, str) and isinstance(part.get("text"), str):
             texts.append(part["text"])
         elif isinstance(kind, str):
-            attached.append(Attachment(media_type=kind.partition("_")[0]))
+            place = part.get(kind)  # OpenAI's: {"type": "image_url", "image_url": {"url": …}}
+            url = place.get("url") if isinstance(place, dict) else place
+            attached.append(made_from_url(url if isinstance(url, str) else "", otherwise=kind.partition("_")[0]))
     return "\n\n".join(texts), tuple(attached)
 
 

@@ -6,6 +6,7 @@ import os.path
 from collections.abc import Sequence
 from typing import Any
 
+from session_adapters.attachments import made_attachment
 from session_adapters.copilot.records import Attached, Compacted, Done, Prompt, ToolOutput, ToolRequest, whole
 from session_adapters.model import Attachment, MessageKind, ToolCall
 from session_adapters.text import scrub_json
@@ -43,14 +44,9 @@ def attachments(given: Sequence[Attached | str] | None) -> tuple[Attachment, ...
     for one in given or ():
         if isinstance(one, Attached) and one.type not in ("text", None):
             path = one.path if isinstance(one.path, str) else ""
-            data = one.data if isinstance(one.data, str) else ""
-            found.append(
-                Attachment(
-                    media_type=one.mime_type if isinstance(one.mime_type, str) else str(one.type),
-                    name=one.display_name if isinstance(one.display_name, str) else os.path.basename(path),  # noqa: PTH119
-                    size=len(data) * 3 // 4 - data[-2:].count("="),
-                )
-            )
+            media = one.mime_type if isinstance(one.mime_type, str) else str(one.type)
+            name = one.display_name if isinstance(one.display_name, str) else os.path.basename(path)  # noqa: PTH119
+            found.append(made_attachment(media, name, one.data))
     return tuple(found)
 
 

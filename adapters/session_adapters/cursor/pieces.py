@@ -7,6 +7,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from session_adapters.attachments import made_attachment, made_from_url
 from session_adapters.cursor.records import dig, word
 from session_adapters.model import Attachment, Message
 
@@ -31,11 +32,7 @@ def picture(value: Any) -> Attachment:
     media = next((text for key in ("mediaType", "mimeType", "mime") if (text := word(dig(value, key)))), "")
     name = next((text for key in ("filename", "name", "path") if (text := word(dig(value, key)))), "")
     data = next((text for key in ("image", "data", "url") if (text := word(dig(value, key)))), "")
-    if data.startswith("data:"):
-        head, _, data = data[5:].partition(",")
-        media = media or head.partition(";")[0]
-    elif "://" in data[:40]:
-        name, data = name or data[:500], ""
     kind = "image/*" if word(dig(value, "type")) in ("", "image") else "application/octet-stream"
-    size = len(data) * 3 // 4 - data[-2:].count("=")
-    return Attachment(media_type=media or kind, name=name, size=max(0, size))
+    if data.startswith("data:") or "://" in data[:40]:
+        return made_from_url(data, media, name, otherwise=kind)
+    return made_attachment(media or kind, name, data)

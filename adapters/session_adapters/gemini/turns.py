@@ -10,6 +10,7 @@ from typing import Any, Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
+from session_adapters.attachments import made_attachment
 from session_adapters.gemini.records import (
     Blob,
     Call,
@@ -267,5 +268,4 @@ def _attachments(parts: Iterable[GeminiPart]) -> Iterable[Attachment]:
         blob: Blob | None = part.inline_data or part.file_data
         if blob is not None:
             name = blob.display_name or (blob.file_uri or "").rpartition("/")[2]
-            data = (blob.data or "").rstrip("=")
-            yield Attachment(media_type=blob.mime_type or "", name=name, size=len(data) * 3 // 4)
+            yield made_attachment(blob.mime_type or "", name, blob.data)

@@ -13,6 +13,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from session_adapters.attachments import made_attachment
 from session_adapters.hector.records import EventRow, HectorMessageRow, decoded
 from session_adapters.model import Attachment, Message, MessageKind, Role, ToolCall, ToolResult
 from session_adapters.reading.files import Line
@@ -189,8 +190,7 @@ def _attachment(file: dict[str, Any]) -> Attachment:
     media = next((file[key] for key in ("mimeType", "mediaType", "mime_type", "media_type") if file.get(key)), None)
     name = file.get("name") or file.get("fileWithUri") or file.get("uri")
     data = file.get("fileWithBytes") or file.get("bytes")
-    size = len(data) * 3 // 4 - data[-2:].count("=") if isinstance(data, str) else 0
-    return Attachment(media_type=_as_text(media) or "application/octet-stream", name=_as_text(name)[:500], size=size)
+    return made_attachment(_as_text(media) or "application/octet-stream", _as_text(name)[:500], data)
 
 
 # A row of v0, v1 or the guide --------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import msgspec
 from msgspec.structs import replace
 
+from session_adapters.attachments import made_attachment, made_from_url
 from session_adapters.hermes.records import HermesMessageRow
 from session_adapters.model import Attachment, Message, MessageKind, Role, ToolCall, ToolResult, Visibility
 from session_adapters.reading.damage import Damage
@@ -128,20 +129,13 @@ def _attachment(part: dict[str, Any]) -> Attachment:
     kind = str(part.get("type") or "")
     media = "image/*" if "image" in kind else "audio/*" if "audio" in kind else "application/octet-stream"
     if isinstance(body, str):
-        if not body.startswith("data:"):
-            return Attachment(media_type=media, name=body[:500])
-        head, _, data = body[5:].partition(",")
-        return Attachment(media_type=head.partition(";")[0] or media, size=_decoded_size(data))
+        return made_from_url(body, otherwise=media)
     if isinstance(body, dict):
         data = body.get("data") or body.get("file_data") or ""
         named = str(body.get("media_type") or body.get("mime_type") or media)
         name = str(body.get("filename") or body.get("name") or "")
-        return Attachment(media_type=named, name=name, size=_decoded_size(data) if isinstance(data, str) else 0)
+        return made_attachment(named, name, data)
     return Attachment(media_type=media, name=kind)
-
-
-def _decoded_size(base64: str) -> int:
-    return len(base64) * 3 // 4 - (base64[-2:].count("=") if base64 else 0)
 
 
 # Thinking and tools ------------------------------------------------------------------------------------------

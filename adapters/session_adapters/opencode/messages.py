@@ -12,6 +12,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from session_adapters.attachments import made_from_url
 from session_adapters.model import Attachment, Cost, Message, MessageKind, Role, TokenUsage, ToolCall
 from session_adapters.opencode.records import OpenCodeMessage, OpenCodeTokens, PartRecord, ToolState
 from session_adapters.times import from_millis
@@ -198,12 +199,8 @@ def attachment(value: Any) -> Attachment:
     media = _first(value, "mime", "mediaType", "mimeType")
     name = _first(value, "filename", "name", "path")
     place = _first(value, "url", "uri", "data")
-    if not place.startswith("data:"):
-        return Attachment(media_type=media or "application/octet-stream", name=name or place[:500])
-    head, _, data = place[5:].partition(",")
-    size = len(data) * 3 // 4 - data[-2:].count("=") if head.endswith("base64") else len(data)
-    kind = media or head.partition(";")[0] or "text/plain"
-    return Attachment(media_type=kind, name=name, size=max(0, size))
+    otherwise = "text/plain" if place.startswith("data:") else "application/octet-stream"
+    return made_from_url(place, media, name, otherwise=otherwise)
 
 
 def _first(value: dict[str, Any], *keys: str) -> str:

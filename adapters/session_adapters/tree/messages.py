@@ -12,6 +12,7 @@ from datetime import datetime
 from pathlib import PurePath
 from typing import Any, Literal
 
+from session_adapters.attachments import made_attachment
 from session_adapters.model import Attachment, Cost, Message, MessageKind, Role, TokenUsage, ToolCall, ToolResult
 from session_adapters.text import scrub
 from session_adapters.times import parse_seconds, parse_time
@@ -288,7 +289,7 @@ def _image(block: dict[str, Any]) -> Attachment:
         return Attachment(media_type=media)
     if data.startswith("blob:"):
         return Attachment(media_type=media, name=data[:80])
-    return Attachment(media_type=media, size=len(data) * 3 // 4 - data[-2:].count("="))
+    return made_attachment(media, data=data)
 
 
 def _command(record: TreeMessage) -> str:

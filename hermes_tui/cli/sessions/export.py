@@ -69,13 +69,15 @@ def export(
     from hermes_tui.sessions.export import export as written
     from hermes_tui.sessions.export import export_lineage
     from hermes_tui.sessions.export.chapters import Chapters
+    from hermes_tui.sessions.export.images import inline_images
 
+    images = inline_images(manager.open)
     chosen = form or _format_of(target)
     chapters = Chapters(_parts(manager, session) if lineage else ())
     if lineage:
-        parts = export_lineage(chapters, chosen, redactor=redactor)
+        parts = export_lineage(chapters, chosen, redactor=redactor, images=images)
     else:
-        parts = written(session, chosen, redactor=redactor)
+        parts = written(session, chosen, redactor=redactor, images=images)
     if target is None or str(target) in _STANDARD_OUTPUT:
         for part in _shown(parts) if chosen == "patch" else parts:
             stdout.write(part)

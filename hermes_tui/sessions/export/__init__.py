@@ -7,11 +7,14 @@ of a lineage are read one after the other, as they are written.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Literal, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
 from hermes_tui.errors import ValidationError
 from hermes_tui.redact import Redactor
 from session_adapters.model import Session
+
+if TYPE_CHECKING:
+    from hermes_tui.sessions.export.images import InlineImages
 
 __all__ = ["SUFFIXES", "ExportFormat", "check_format", "export", "export_lineage"]
 
@@ -27,20 +30,24 @@ SUFFIXES: dict[str, str] = {
 """How the file of each format ends."""
 
 
-def export(session: Session, form: str, *, redactor: Redactor | None = None) -> Iterator[bytes]:
+def export(
+    session: Session, form: str, *, redactor: Redactor | None = None, images: InlineImages | None = None
+) -> Iterator[bytes]:
     """The session in parts, UTF-8: `json`, the whole object with an indent of two; `jsonl`, a line of the session's
     own fields, then one message per line; `markdown` and `html`, for reading; `patch`, all edits, for `git apply`.
-    With a `redactor` secrets are masked; it knows how many once the last part is there. Raises `ValidationError` for
-    another format."""
+    With a `redactor` secrets are masked; it knows how many once the last part is there. `images` are shown in `html`,
+    where nothing is masked. Raises `ValidationError` for another format."""
     check_format(form)
     if redactor is not None:
         session = redactor.record(session)
     if form == "json":
         return _json(session)
-    return _documents((session,), form, redactor)
+    return _documents((session,), form, redactor, images)
 
 
-def export_lineage(sessions: Iterable[Session], form: str, *, redactor: Redactor | None = None) -> Iterator[bytes]:
+def export_lineage(
+    sessions: Iterable[Session], form: str, *, redactor: Redactor | None = None, images: InlineImages | None = None
+) -> Iterator[bytes]:
     """Several sessions in one document, as `export` writes one: `json` as an array of objects, `jsonl` header and
     messages of each after the other, `markdown` and `html` as chapters. `sessions` is consumed as it is written."""
     check_format(form)
@@ -50,7 +57,7 @@ def export_lineage(sessions: Iterable[Session], form: str, *, redactor: Redactor
         from hermes_tui.sessions.export.structured import json_array
 
         return json_array(sessions)
-    return _documents(sessions, form, redactor)
+    return _documents(sessions, form, redactor, images)
 
 
 def check_format(form: str) -> None:
@@ -66,7 +73,9 @@ def _json(session: Session) -> Iterator[bytes]:
     yield b"\n"
 
 
-def _documents(sessions: Iterable[Session], form: str, redactor: Redactor | None) -> Iterator[bytes]:
+def _documents(
+    sessions: Iterable[Session], form: str, redactor: Redactor | None, images: InlineImages | None
+) -> Iterator[bytes]:
     if form == "jsonl":
         from hermes_tui.sessions.export.structured import json_lines
 
@@ -87,4 +96,4 @@ def _documents(sessions: Iterable[Session], form: str, redactor: Redactor | None
     else:
         from hermes_tui.sessions.export.html import to_html
 
-        yield from (part.encode("utf-8", "replace") for part in to_html(sessions, redactor))
+        yield from (part.encode("utf-8", "replace") for part in to_html(sessions, redactor, images))

@@ -11,7 +11,7 @@ from hermes_tui.sessions.export.plain import plain
 
 __all__ = ["Html", "element", "join", "text"]
 
-_VOID = frozenset({"br", "hr", "input", "meta"})
+_VOID = frozenset({"br", "hr", "img", "input", "meta"})
 
 
 class Html(str):

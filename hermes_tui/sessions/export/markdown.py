@@ -11,6 +11,7 @@ import re
 from collections.abc import Container, Iterator
 from typing import Any
 
+from hermes_tui.display import attachment_facts
 from hermes_tui.sessions.export.facts import facts_of, notes_of, spent
 from hermes_tui.sessions.export.plain import line, plain
 from hermes_tui.sessions.export.prose import contained
@@ -47,9 +48,8 @@ def _message(message: Message, apart: Container[str]) -> Iterator[str]:
         yield _details("Thinking", html.escape(_block(message.thinking), quote=False))
     if message.content and message.tool_result is None:
         yield f"{contained(_block(message.content))}\n"
-    for attachment in message.attachments:
-        name = f" {_code(attachment.name)}" if attachment.name else ""
-        yield f"\n*Attachment:{name} ({_inline(attachment.media_type)}, {attachment.size} bytes)*\n"
+    for one in message.attachments:
+        yield f"\n*Attachment: {', '.join(map(_inline, attachment_facts(one)))}*\n"
     for call in message.tool_calls:
         yield from _call(call, with_output=call.tool_call_id not in apart)
     if message.tool_result is not None:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Iterator
 
-from hermes_tui.display import compact, size
+from hermes_tui.display import attachment_facts, compact
 from hermes_tui.sessions.calls import arguments, edits, facts, label, output_text, target
 from hermes_tui.sessions.export.elements import Html, element, join
 from hermes_tui.sessions.export.facts import cost_text, notes_of, tokens_text
+from hermes_tui.sessions.export.images import ImagePlace, InlineImages, is_image
 from hermes_tui.sessions.export.plain import line
 from hermes_tui.sessions.export.richtext import rich_text
-from session_adapters.model import Message, ToolCall
+from session_adapters.model import Attachment, Message, ToolCall
 
 __all__ = ["article", "is_shown_elsewhere"]
 
@@ -23,12 +25,19 @@ def is_shown_elsewhere(message: Message) -> bool:
     return message.role == "tool" and result is not None and result.linked and not message.attachments
 
 
-def article(message: Message, before: Message | None, agent: str, number: int, anchor: str) -> Html:
+def article(
+    message: Message,
+    before: Message | None,
+    agent: str,
+    number: int,
+    anchor: str,
+    images: InlineImages | None = None,
+) -> Html:
     """The message with its anchor; where nothing of it is shown here, the anchor alone. `before` is the message shown
     above it."""
     if is_shown_elsewhere(message):
         return element("span", id=anchor)
-    parts = [_header(message, before, agent, number, anchor), *_body(message)]
+    parts = [_header(message, before, agent, number, anchor), *_body(message, images)]
     if message.inherited is False and before is not None and before.inherited:
         parts.insert(0, element("div", "above: copied from the parent session", class_="parted"))
     classes = ["message", message.role]
@@ -56,14 +65,14 @@ def _header(message: Message, before: Message | None, agent: str, number: int, a
     )
 
 
-def _body(message: Message) -> Iterator[Html]:
+def _body(message: Message, images: InlineImages | None) -> Iterator[Html]:
     if message.kind == "compaction":
         yield element("div", "compacted here: the agent no longer sees what is above", class_="parted")
     if message.thinking:
         yield _folded(
             element("summary", "thinking"), element("div", message.thinking, class_="thinking"), class_="thought"
         )
-    if message.tool_result is not None:
+    if message.tool_result is not None and not message.tool_result.linked:
         result = message.tool_result
         output = result.output if result.output is not None else message.content
         yield _tool(
@@ -76,11 +85,27 @@ def _body(message: Message) -> Iterator[Html]:
         )
     elif message.content:
         yield _said(message)
-    for one in message.attachments:
-        known = [one.media_type, *([one.name] if one.name else []), *([size(one.size)] if one.size else [])]
-        yield element("p", f"[{', '.join(map(line, known))}]", class_="attachment")
+    for at, one in enumerate(message.attachments):
+        yield _attachment(one, ImagePlace(message.id, at), images)
     for call in message.tool_calls:
         yield _tool(call)
+
+
+def _attachment(one: Attachment, place: ImagePlace, images: InlineImages | None) -> Html:
+    known = [line(part) for part in attachment_facts(one)]
+    if images is None or not is_image(one):
+        return element("p", f"[{', '.join(known)}]", class_="attachment")
+    shown = images.shown(place)
+    if isinstance(shown, str):
+        return element("p", f"[{', '.join([*known, f'left out: {line(shown)}'])}]", class_="attachment")
+    kind, data = shown
+    source = f"data:{kind};base64,{b64encode(data).decode()}"
+    picture = element("img", src=source, alt=known[0], width=_pixels(one.width), height=_pixels(one.height))
+    return element("figure", picture, element("figcaption", ", ".join(known)), class_="attachment")
+
+
+def _pixels(number: int) -> str | None:
+    return str(number) if number else None
 
 
 def _said(message: Message) -> Html:

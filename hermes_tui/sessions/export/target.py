@@ -18,17 +18,22 @@ from hermes_tui.platform.atomic_write import owner_kept, replacing
 from hermes_tui.sessions.export import SUFFIXES
 from session_adapters.model import SessionSummary
 
-__all__ = ["expanded", "pour", "suggested_name", "write_file"]
+__all__ = ["expanded", "name_stem", "pour", "suggested_name", "write_file"]
 
 _UNFIT = re.compile(r"[^\w.-]+")
 
 
 def suggested_name(session: SessionSummary, form: str) -> str:
     """A file name made of agent, title and the beginning of the id: `claude-fix-the-flaky-login-test-7227.md`."""
+    return name_stem(session) + SUFFIXES[form]
+
+
+def name_stem(session: SessionSummary) -> str:
+    """The same without its ending."""
     title = _UNFIT.sub("-", session.title.lower()).strip("-._")[:48].rstrip("-._")
     short = _UNFIT.sub("-", session.session_id).strip("-._")[:8]
     agent = _UNFIT.sub("-", session.agent)
-    return "-".join(part for part in (agent, title, short) if part) + SUFFIXES[form]
+    return "-".join(part for part in (agent, title, short) if part)
 
 
 def expanded(path: Path) -> Path:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from base64 import b64decode
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -23,8 +24,10 @@ from claude_samples import (
     result,
     turns,
 )
+from images import IMAGE_SIZE, IMAGES, image_bytes
 from session_adapters.claude.adapter import ClaudeAdapter
 from session_adapters.model import Problem, Session, TokenUsage
+from support import attached_bytes
 
 
 @pytest.fixture
@@ -185,8 +188,21 @@ def test_images_are_described_not_carried(written: Written) -> None:
     image = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": data}}
     session = written(prompt([{"type": "text", "text": "look"}, image]), prompt([image]))
     assert [(a.media_type, a.size) for m in session.messages for a in m.attachments] == [("image/png", 8)] * 2
+    records = [prompt([image])]
+    assert attached_bytes(lambda: written(*records).messages) == [b64decode(data)]
     assert [m.kind for m in session.messages] == ["message", "message"]
     assert data not in json.dumps([asdict(m) for m in session.messages], default=repr)
+
+
+def test_images_in_the_results_of_tools_are_attached_to_them(written: Written) -> None:
+    source = {"type": "base64", "media_type": "image/png", "data": IMAGES["png"]}
+    shot = result("c") | {"content": [{"type": "text", "text": "done"}, {"type": "image", "source": source}]}
+    records = [prompt("go"), reply("m", call("c")), prompt([shot])]
+    message = written(*records).messages[-1]
+    assert message.tool_result is not None and message.tool_result.linked
+    (picture,) = message.attachments
+    assert (picture.media_type, picture.width, picture.height) == ("image/png", *IMAGE_SIZE)
+    assert attached_bytes(lambda: written(*records).messages) == [image_bytes("png")]
 
 
 def test_a_record_written_twice_counts_once(written: Written) -> None:

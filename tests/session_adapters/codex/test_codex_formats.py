@@ -10,6 +10,7 @@ import pytest
 
 from plain_codex import adapter, both, count, line, meta, no_report, said, turn, uuid, write
 from session_adapters.model import Session, TokenUsage
+from support import attached_bytes
 
 
 def contents(session: Session) -> list[str]:
@@ -232,6 +233,7 @@ def test_images_are_attachments_without_their_bytes(tmp_path: Path) -> None:
         (picture_of,) = message.attachments
         assert (picture_of.media_type, picture_of.size) == ("image/png", 300)
     assert "QUJD" not in str(session)
+    assert attached_bytes(lambda: both(tmp_path, uuid(7))[1].messages) == [b"ABC" * 100] * 2
 
 
 def test_events_alone_and_events_before_their_items(tmp_path: Path) -> None:

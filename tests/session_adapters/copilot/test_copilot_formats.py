@@ -10,6 +10,7 @@ import pytest
 
 from plain_copilot import Scribe, adapter, figures, got, listed, no_report, shutdown, uuid
 from session_adapters.model import Problem, TokenUsage
+from support import attached_bytes
 
 
 def total(home: Path, session_id: str = uuid(1)) -> tuple[int, int, int, int, int]:
@@ -143,6 +144,7 @@ def test_what_each_event_is(tmp_path: Path) -> None:
     ]
     assert session.messages[3].tool_calls[0].output == "a.py"
     assert [one.media_type for one in session.messages[4].attachments] == ["image/png"]
+    assert attached_bytes(lambda: got(adapter(tmp_path), uuid(1)).messages) == [None, b"hello", b"hello"]
     assert session.error and not session.warnings
 
 

@@ -20,6 +20,7 @@ from session_adapters.cursor.chat_store.wire import read_root, read_wire
 from session_adapters.cursor.plain import plain_messages
 from session_adapters.cursor.prompts import asked, tag_time
 from session_adapters.model import Message, TokenUsage
+from support import attached_bytes
 
 Stored = Callable[..., Path]
 
@@ -131,6 +132,7 @@ def test_pictures_and_files_are_marked_and_their_bytes_left_out() -> None:
         ("application/pdf", "a.pdf", 3),
         ("image/*", "https://example.org/a.png", 0),
     ]
+    assert attached_bytes(lambda: blob(role="user", content=content)) == [b"ABCD", b"ABC", None]
 
 
 def test_several_results_in_one_message_are_one_each() -> None:

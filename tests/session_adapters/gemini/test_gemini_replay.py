@@ -31,6 +31,7 @@ from gemini_samples import (
     user,
 )
 from session_adapters.model import Session, TokenUsage
+from support import attached_bytes
 
 ID = "11111111-aaaa"
 
@@ -276,6 +277,8 @@ def test_images_are_named_and_not_kept(written: Any) -> None:
         ("image/png", "", 5),
         ("text/plain", "notes.txt", 0),
     ]
+    pictured = line(**user("u", [{"text": "Look"}, image, file]))
+    assert attached_bytes(lambda: written(pictured).messages) == [bytes(5), None]
     read = written(line(**gemini("g", toolCalls=[call("c")])), line(**user("r", [response("c"), image])))
     assert [(m.role, m.kind) for m in read.messages] == [
         ("assistant", "message"),

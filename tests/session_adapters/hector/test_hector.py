@@ -18,6 +18,7 @@ from session_adapters.hector.reader import File
 from session_adapters.hector.transcript import HectorTranscript
 from session_adapters.model import Message, SessionSummary
 from session_adapters.transcript import Change
+from support import attached_bytes
 
 Stored = Callable[..., Path]
 SHARED = ("assistant/s1", "math_bot/s1")
@@ -280,6 +281,8 @@ def test_odd_rows_do_not_lose_their_neighbours(sample: HectorAdapter) -> None:
     picture, table = session.messages[4].attachments
     assert (picture.media_type, picture.name, picture.size) == ("image/png", "plot.png", len(b"\x89PNG fake"))
     assert (table.media_type, table.name, table.size) == ("text/csv", "https://example.invalid/a.csv", 0)
+    kept = attached_bytes(lambda: sample.session(source, "assistant/broken").messages[4:5])
+    assert kept == [b"\x89PNG fake", None]
     assert session.messages[3].attachments[0].name == "hologram"
     bad = sample.open(source, "assistant/badmeta")
     assert [problem.reason for problem in bad.problems] == ["the session's metadata is no JSON"]

@@ -18,6 +18,7 @@ from session_adapters.hermes.adapter import HermesAdapter
 from session_adapters.hermes.transcript import HermesTranscript
 from session_adapters.model import Message, SessionSummary, TokenUsage
 from session_adapters.transcript import Change, Transcript
+from support import attached_bytes
 
 VERSIONS = ("v1", "v2", "v3", "v4", "v5", "v6", "0.13.0", "0.15.0", "0.16.0", "0.17.0", "0.18.0", "0.18.2")
 HOMES = (("home",), *(("old_versions", version) for version in VERSIONS))
@@ -249,6 +250,7 @@ def test_pictures_odd_rows_and_garbled_arguments(sample: HermesAdapter) -> None:
     assert picture.content == "what is on this picture? zebra crossing"
     (attachment,) = picture.attachments
     assert (attachment.media_type, attachment.size) == ("image/png", 8)
+    assert attached_bytes(lambda: get(sample, ODD).messages[:1]) == [b"\x89PNG\r\n\x1a\n"]
     assert call.tool_calls[0].input == "{not json"
     assert result.tool_result is not None
     assert call.tool_calls[0].output == result.tool_result.output

@@ -21,7 +21,7 @@ from plain_opencode import data_folder
 from session_adapters.base import SessionMissing, SessionUnreadable, Source
 from session_adapters.model import Message, Problem, SessionSummary
 from session_adapters.opencode import OpenCodeAdapter, tables, units
-from support import STORES
+from support import STORES, attached_bytes
 
 Stored = Callable[..., Path]
 relaxed = examples(10)
@@ -233,6 +233,7 @@ def test_pictures_are_marked_and_their_bytes_left_out(tmp_path: Path) -> None:
     (picture,), (drawn,) = messages[0].attachments, messages[2].attachments
     assert (picture.media_type, picture.name, picture.size) == ("image/png", "a.png", 4)
     assert (drawn.media_type, drawn.name) == ("image/jpeg", "file:///b.jpg")
+    assert attached_bytes(lambda: made.get("ses_1").messages) == [b"ABCD", None]
 
 
 def test_an_answer_that_was_broken_off_keeps_what_was_said(tmp_path: Path) -> None:

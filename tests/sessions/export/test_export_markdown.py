@@ -98,9 +98,9 @@ def test_e_5_the_whole_document() -> None:
 
         Mend it.
 
-        *Attachment: ``r`f.png`` (image/png, 12 bytes)*
+        *Attachment: image/png, r\\`f.png, 12 B*
 
-        *Attachment: (a/b, 0 bytes)*
+        *Attachment: a/b*
 
         ### Assistant
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from hermes_tui.sessions.landmarks import LandmarkKind, calls_of, is_landmark
+from hermes_tui.tui.widgets.transcript.layout.blocks import attachment_block
 from hermes_tui.tui.widgets.transcript.layout.layout_cache import Position
 from hermes_tui.tui.widgets.transcript.view import View
 from session_adapters.model import Message
@@ -32,6 +33,8 @@ def go_to_landmark(view: View, kind: LandmarkKind, step: int) -> bool:
 
 def _blocks(message: Message, kind: LandmarkKind) -> Sequence[str]:
     """The blocks of a message that are landmarks, as its layout names them."""
+    if kind == "image":
+        return [attachment_block(at) for at in range(len(message.attachments))]
     calls = [f"tool{at}" for at in calls_of(message, kind)]
     if not is_landmark(message, kind):
         return calls

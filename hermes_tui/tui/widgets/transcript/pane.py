@@ -26,6 +26,7 @@ from hermes_tui.tui.widgets.transcript.find_bar import FindBar
 from hermes_tui.tui.widgets.transcript.finder import TranscriptFinder
 from hermes_tui.tui.widgets.transcript.jump_keys import JumpKeys
 from hermes_tui.tui.widgets.transcript.layout.block_writer import SHUT
+from hermes_tui.tui.widgets.transcript.layout.blocks import attachment_number
 from hermes_tui.tui.widgets.transcript.match_light import highlighted_rows
 from hermes_tui.tui.widgets.transcript.open_transcript import EarlierUnreadable, OpenTranscript
 from hermes_tui.tui.widgets.transcript.typed_find import TypedFind
@@ -302,14 +303,27 @@ class TranscriptPane(JumpKeys, can_focus=True, inherit_bindings=False):
         self.finder.go_to_landmark(kind, step)
 
     def action_open(self) -> None:
-        """Read what the sub-agent did that was called on this line, or open or close the block."""
+        """Read what the sub-agent did that was called on this line, or show the image that it names, or open or close
+        the block."""
         piece, message = self.view.piece(), self.message
         calls = message.tool_calls if message is not None and piece is not None else ()
         for at, call in enumerate(calls):
             if piece is not None and piece.block == f"tool{at}" and call.subagent_id:
                 self.post_message(self.HelperWanted(call.subagent_id))
                 return
-        self.action_fold()
+        if piece is not None and attachment_number(piece.block) is not None:
+            self._with_attachment("show_attachment")
+        else:
+            self.action_fold()
+
+    def action_save(self) -> None:
+        """Save the image on this line, or the first of its message."""
+        self._with_attachment("save_attachment")
+
+    def _with_attachment(self, name: str) -> None:
+        from hermes_tui.tui.screens import attachments
+
+        run_beside(self, partial(getattr(attachments, name), self), "transcript.attachment", exclusive=True)
 
     def action_edit(self) -> None:
         """Open the file that is named on this line in the user's editor."""

@@ -42,14 +42,16 @@ def write_export(
     from hermes_tui.redact import Redactor
     from hermes_tui.sessions.export import export, export_lineage
     from hermes_tui.sessions.export.chapters import Chapters
+    from hermes_tui.sessions.export.images import inline_images
     from hermes_tui.sessions.export.target import write_file
 
     redactor = Redactor() if wish.redact else None
+    images = inline_images(manager.open)
     chapters = Chapters(partial(manager.get, part.agent, part.session_id) for part in parts)
     if wish.lineage:
-        written = export_lineage(chapters, wish.form, redactor=redactor)
+        written = export_lineage(chapters, wish.form, redactor=redactor, images=images)
     else:
-        written = export(manager.get(subject.agent, subject.session_id), wish.form, redactor=redactor)
+        written = export(manager.get(subject.agent, subject.session_id), wish.form, redactor=redactor, images=images)
     octets = write_file(wish.path, _until(over, written), replace=wish.replace)
     masked = f"; {redactor.report}" if redactor is not None else ""
     lost = "".join(f"; left out: {error}" for error in chapters.lost)

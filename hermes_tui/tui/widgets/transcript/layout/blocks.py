@@ -13,7 +13,7 @@ from rich.segment import Segment
 from rich.style import Style
 
 from hermes_tui.clock import Clock
-from hermes_tui.display import count, priced, safe, size
+from hermes_tui.display import attachment_facts, count, priced, safe
 from hermes_tui.sessions.calls import PROSE, arguments, edits, facts, label, output_text, target
 from hermes_tui.tui.widgets.cells import fit, width_of
 from hermes_tui.tui.widgets.transcript.layout.block_writer import BODY, SHUT, BlockWriter
@@ -27,12 +27,23 @@ if TYPE_CHECKING:
     from hermes_tui.tui.widgets.transcript.layout.markdown import MarkdownRows
     from hermes_tui.tui.widgets.transcript.layout.style import LazyMarkdown
 
-__all__ = ["MessageLayout"]
+__all__ = ["MessageLayout", "attachment_block", "attachment_number"]
 
+_ATTACHMENT = "attachment"
 _MEASURE = 120
 """Cells; longer lines of prose are hard to read."""
 _NARROWEST = 12
 _DATED = re.compile(r"-20\d{6}$")
+
+
+def attachment_block(number: int) -> str:
+    """The block of an attachment of a message."""
+    return f"{_ATTACHMENT}{number}"
+
+
+def attachment_number(block: str) -> int | None:
+    """Which attachment a block is; None for any other."""
+    return int(block.removeprefix(_ATTACHMENT)) if block.startswith(_ATTACHMENT) else None
 
 
 class MessageLayout:
@@ -147,8 +158,11 @@ class _Work:
         self._attachments()
 
     def _result(self) -> None:
-        """A tool's result without its call."""
+        """A tool's result without its call; of one that its call shows already only what is attached."""
         result = self.message.tool_result
+        if result is not None and result.linked:
+            self._attachments()
+            return
         text = output_text(result.output) if result is not None else self.message.content
         text = text or self.message.content
         name = compact(result.tool_name, 40) if result is not None and result.tool_name else "result"
@@ -228,9 +242,10 @@ class _Work:
 
     def _attachments(self) -> None:
         for index, one in enumerate(self.message.attachments):
-            known = [one.media_type, *([one.name] if one.name else []), *([size(one.size)] if one.size else [])]
-            text = fit("[" + ", ".join(compact(part, 120) for part in known) + "]", self.width - 2)
-            self.out.line("", f"attachment{index}", [Segment("  "), Segment(text, self.palette.notice)])
+            known = ", ".join(compact(part, 120) for part in attachment_facts(one))
+            block = attachment_block(index)
+            row = [Segment("  "), Segment(fit(f"[{known}]", self.width - 2), self.palette.notice)]
+            self.out.line(block, block, row)
 
     # Tool calls
 

@@ -139,6 +139,9 @@ def report_damage(
         report(problem)
 
 
+_PART = 2 << 20
+"""Bytes of a part that is read alone."""
+
 B = TypeVar("B", bound=Builder)
 
 
@@ -172,6 +175,7 @@ class JsonlTranscript(Transcript, Generic[B]):
     def _load(self, fd: int, status: os.stat_result) -> None:
         """Read the last page into a new builder. Raises `OSError`, and then nothing has changed."""
         size = status.st_size
+        self.is_cut = False
         self._read(fd, self._cut(fd, size, self._page), size, self._page)
         self._inode = (status.st_dev, status.st_ino)
 
@@ -267,6 +271,30 @@ class JsonlTranscript(Transcript, Generic[B]):
 
         return read()
 
+    def part(self, step: int) -> Transcript | None:
+        """See `Transcript.part`. None too where a line of it changes what stands above."""
+        other = copy(self)  # with a builder of its own
+        try:
+            with open_file(self.path) as fd:
+                status = os.fstat(fd)
+                if not self._continues(fd, status) or (not self._start if step < 0 else step > 0 and not self.is_cut):
+                    return None
+                if step < 0:
+                    start, stop = self._cut(fd, self._start, _PART), self._start
+                else:
+                    start = self._end if step else 0
+                    stop = min(start + _PART, status.st_size)
+                other._run(fd, start, stop, sys.maxsize if start == 0 else 0)
+                while other._end == start and stop < status.st_size:  # a line is longer
+                    stop = min(stop + _PART, status.st_size)
+                    other._feed(fd, stop)
+        except OSError:
+            return None
+        other.messages = other.builder.messages
+        other.is_cut = stop < status.st_size
+        other.begins = start / max(1, status.st_size)
+        return other if not other.builder.replays else None
+
     def earlier(self) -> int:
         """See `Transcript.earlier`."""
         before = len(self.messages)
@@ -288,14 +316,16 @@ class JsonlTranscript(Transcript, Generic[B]):
             with open_file(self.path) as fd:
                 status = os.fstat(fd)
                 if self._continues(fd, status):
-                    if status.st_size != self.size:
-                        self._feed(fd, status.st_size)
+                    stop = min(status.st_size, self.size + self._page) if self.is_cut else status.st_size
+                    self.is_cut = stop < status.st_size and self.is_cut
+                    if stop != self.size:
+                        self._feed(fd, stop)
                     else:
                         self._note_damage()
                     if not (self._start and self.builder.replays):
                         self.messages = self.builder.messages
                         return Change(first=self.builder.take_change())
-                    self._read(fd, 0, status.st_size, sys.maxsize)
+                    self._read(fd, 0, stop, sys.maxsize)
                 else:
                     self._load(fd, status)
         except FileNotFoundError:

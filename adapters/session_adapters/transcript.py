@@ -71,6 +71,10 @@ class Transcript(ABC):
         self.messages: list[Message] = []
         self.complete = False
         """The beginning is loaded."""
+        self.is_cut = False
+        """What is loaded ends before the newest message: `refresh` reads a page more."""
+        self.begins = 0.0
+        """Where what is loaded begins, as a share of the store, where that is known."""
         self.is_remote = False
         """No file at `path` tells by its looks that there is something new: only `refresh` does."""
         self.problems: list[Problem] = []
@@ -104,6 +108,11 @@ class Transcript(ABC):
     def stream(self) -> Iterator[tuple[float, Sequence[Message]]] | None:
         """All messages from the very first on, a few at a time, with the part of the store that was read so far; none
         of them is kept, and any thread may read them. None where what is earlier has to be loaded for that."""
+        return None
+
+    def part(self, step: int) -> Transcript | None:
+        """What stands before the loaded part (-1), behind it (1), or at the very beginning (0): a few megabytes of
+        it, to be read and followed without the rest. None where there is nothing, or it cannot be read alone."""
         return None
 
     def switch(self, leaf_id: str) -> Change:

@@ -194,9 +194,8 @@ class SessionManager:
 
         def read(adapter: Adapter, source: Source) -> Session:
             session = adapter.session(source, session_id)
-            return (
-                session if costs is None else costs.session(session, partial(adapter.session_calls, source, session))
-            )
+            calls = partial(adapter.session_calls, source, session)
+            return session if costs is None else costs.session(session, calls)
 
         session = self._read(agent, session_id, read)
         known = self._known(agent, session_id)
@@ -246,12 +245,11 @@ class SessionManager:
     def export(self, agent: str, session_id: str, form: str, *, redactor: Redactor | None = None) -> str:
         """The session as `json`, `jsonl`, `markdown` or `html` (spec 004 §6.5), secrets masked by `redactor`. A large
         one is better written in parts: `hermes_tui.sessions.export`. Raises as `get` does, and `ValidationError`."""
-        from hermes_tui.sessions.export import check_format, export
-        from hermes_tui.sessions.export.images import inline_images
+        from hermes_tui.sessions.export import check_format, export, images
 
         check_format(form)
-        session, images = self.get(agent, session_id), inline_images(self.open)
-        return b"".join(export(session, form, redactor=redactor, images=images)).decode()
+        shown = images.inline_images(self.open)
+        return b"".join(export(self.get(agent, session_id), form, redactor=redactor, images=shown)).decode()
 
     def diff(self, a: tuple[str, str], b: tuple[str, str]) -> SessionDiff:
         """How session `b` differs from session `a`, each as (agent, native id); spec 004 §6.6. Raises as `get` does,

@@ -62,9 +62,18 @@ async def test_what_is_above_the_end_is_let_go_and_read_again(program: Program, 
             await until(pilot, lambda: f"Prompt number {number}" in screen_text(pilot))  # noqa: B023
         await until(pilot, lambda: kept(pilot) < BOUND)
         assert main.pane.following and not main.pane.view.complete
-        await pilot.press("enter", "g")
+        await pilot.press("enter", "g")  # the beginning alone, without what is between
         await until(pilot, lambda: "Answer 0 to First things" in screen_text(pilot))
-        assert kept(pilot) > ROUNDS * (EACH - 1) * LONG
+        assert kept(pilot) < BOUND and "more below, G goes to the end" in str(main.pane.border_subtitle)
+        while main.pane.view.is_cut:
+            await pilot.press(*["pagedown"] * 40)
+            await until(pilot, lambda: main.transcript.is_settled)
+        seen = [one.content for one in main.pane.messages]
+        assert seen[:2] == ["First things first", "Answer 0 to First things first"]
+        assert [one for one in seen if one.startswith("Prompt number")] == [
+            f"Prompt number {number}" for number in range(ROUNDS)
+        ]
+        assert sum(map(len, seen)) > ROUNDS * (EACH - 1) * LONG
 
 
 async def test_who_reads_above_the_end_keeps_what_is_read_alone(program: Program, claude_home: ClaudeHome) -> None:

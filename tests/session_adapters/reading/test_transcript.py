@@ -6,6 +6,7 @@ import json
 import os
 from collections.abc import Callable
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import msgspec
 import pytest
@@ -14,12 +15,13 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from chances import examples
+from session_adapters import jsonl_adapter
 from session_adapters.base import SessionMissing, SessionUnreadable
 from session_adapters.jsonl_adapter import JsonlTranscript
 from session_adapters.model import Message, ToolCall, ToolResult
 from session_adapters.reading import files
 from session_adapters.reading.files import METER, Decoder, Line
-from session_adapters.transcript import Builder, Change
+from session_adapters.transcript import Builder, Change, Transcript
 
 
 class Note(msgspec.Struct):
@@ -342,3 +344,50 @@ def test_a_last_line_that_was_not_the_end_is_read_anew(tmp_path: Path) -> None:
         out.write(b'{"say": "c"}\n')
     assert transcript.refresh().rewritten
     assert [message.content for message in transcript.messages] == ["b", "c"]
+
+
+# Parts that are read alone -----------------------------------------------------------------------------------
+
+
+def _texts(transcript: Transcript) -> list[str]:
+    return [message.content for message in transcript.messages]
+
+
+@given(st.lists(st.integers(1, 400), min_size=1, max_size=60), st.integers(60, 500), st.integers(40, 300))
+@examples(60)
+def test_parts_one_after_the_other_are_the_whole(lengths: list[int], part: int, page: int) -> None:
+    with TemporaryDirectory() as directory, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(jsonl_adapter, "_PART", part)
+        path = Path(directory) / "notes.jsonl"
+        said = [f"{number}:" + "x" * length for number, length in enumerate(lengths)]
+        path.write_text("".join(json.dumps({"say": text}) + "\n" for text in said))
+        end = JsonlTranscript("a", "s", str(path), NoteBuilder, page=page)
+        found, above = _texts(end), end.part(-1)
+        while above is not None:
+            assert above.is_cut and _texts(above)
+            assert len(above.messages) * 3 < part + 450  # some lines, not all that is above
+            found, above = [*_texts(above), *found], above.part(-1)
+        assert found == said
+        below, found = end.part(0), []
+        assert below is not None and below.begins == 0.0 and below.complete
+        while below is not None:
+            found, below = [*found, *_texts(below)], below.part(1)
+        assert found == said
+        read_on = end.part(0)
+        assert read_on is not None
+        while read_on.is_cut:
+            read_on.refresh()
+        assert _texts(read_on) == said and end.part(1) is None
+        path.write_text(path.read_text() + json.dumps({"say": "more"}) + "\n")
+        read_on.refresh()
+        assert _texts(read_on) == [*said, "more"]
+
+
+def test_a_part_of_a_file_that_is_another_one_is_none(tmp_path: Path) -> None:
+    path = tmp_path / "notes.jsonl"
+    path.write_text("".join(json.dumps({"say": "x" * 50}) + "\n" for _ in range(50)))
+    end = JsonlTranscript("a", "s", str(path), NoteBuilder, page=200)
+    path.write_text('{"say": "other"}\n')
+    assert end.part(-1) is None and end.part(0) is None
+    path.unlink()
+    assert end.part(0) is None

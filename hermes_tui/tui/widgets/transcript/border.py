@@ -44,17 +44,17 @@ def _facts(part: ListedPart, *, gone: bool) -> list[str]:
     ]
 
 
-def subtitle(bottom: int, total: int, loaded: int | None, *states: str) -> str:
+def subtitle(bottom: int, total: int, loaded: int | None, *states: str, last: bool = True) -> str:
     """`following · 96 %`: `bottom` of `total` rows are at or above the lower edge.
 
-    `loaded` is how many messages there are so far, None when all are."""
-    part = "" if loaded is None else f" of the last {loaded:,} messages"
+    `loaded` is how many messages there are so far, None when all are; whether they are the `last`."""
+    part = "" if loaded is None else f" of {'the last ' if last else ''}{loaded:,} messages"
     return " · ".join([*states, f"{100 * min(bottom, total) // max(total, 1)} %{part}"])
 
 
-def border(opened: OpenTranscript, width: int, *, found: str, seen: str, is_seeking: bool) -> tuple[str, str]:
+def border(opened: OpenTranscript, width: int, *, found: str, seen: str, sought: str) -> tuple[str, str]:
     """Title and subtitle of a pane so wide. `found`: which match this is; `seen`: what its agent still sees, if that
-    is shown; `is_seeking`: it reads what is earlier to find something."""
+    is shown; `sought`: how far it has read to find something."""
     part, view = opened.part, opened.view
     if part is None:
         return "", ""
@@ -65,13 +65,14 @@ def border(opened: OpenTranscript, width: int, *, found: str, seen: str, is_seek
         found: True,
         seen: True,
         "gone": opened.gone,
-        "more came below": opened.behind,
+        "more below, G goes to the end": opened.is_cut,
+        "more came below": opened.behind and not opened.is_cut,
         "following": view.following,
-        "reading what is earlier, esc stops": is_seeking,
+        sought: True,
         "what is earlier cannot be read": opened.stuck,
         place(opened.branches): True,
     }
     bottom = view.column.tops[view.top.entry] + view.top.line + view.height
-    loaded = None if view.complete else len(view.column)
+    loaded = None if view.complete and not opened.is_cut else len(view.column)
     said = [name for name, is_so in states.items() if is_so and name]
-    return above, subtitle(bottom, view.column.total, loaded, *said)
+    return above, subtitle(bottom, view.column.total, loaded, *said, last=not opened.is_cut)

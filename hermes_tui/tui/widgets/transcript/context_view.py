@@ -51,8 +51,8 @@ class SeenContext:
     def update(self) -> None:
         """Work it out again where there are other messages than before."""
         opened, choice = self._pane.opened, self.choice
-        if choice is None or opened.summary is None:
-            return
+        if choice is None or opened.summary is None or opened.is_cut:
+            return  # of a part far above its end nobody can tell
         entries = opened.view.column.entries
         key = (len(entries), id(entries[-1].message) if entries else 0, opened.view.complete, choice)
         if key != self._worked_out:

@@ -1,22 +1,22 @@
 """Goes to a message, a landmark or the next match of a transcript.
 
-What is not loaded yet is read for, part by part, until it is there, the beginning is reached, or another key is
-pressed.
+What is not loaded yet is read for until it is there, the beginning is reached, or another key is pressed. Once much
+was loaded for that, the rest is looked through part by part, and the part that has it is shown alone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
 from hermes_tui.platform.daemon_call import in_thread
-from hermes_tui.tui.widgets.transcript.jumps import go_to_landmark, show_at
-from hermes_tui.tui.widgets.transcript.layout.block_writer import ALL, OPEN
-from hermes_tui.tui.widgets.transcript.layout.heights import MessageHeight
-from hermes_tui.tui.widgets.transcript.match_light import first_match_row
+from hermes_tui.tui.widgets.transcript.jumps import go_to_landmark, landmark_blocks, next_landmark, show_at
+from hermes_tui.tui.widgets.transcript.match_light import UncoveredMatch, first_match_row
 from hermes_tui.tui.widgets.transcript.open_transcript import OpenTranscript, TranscriptHost
+from hermes_tui.tui.widgets.transcript.part_search import Found, PartSearch, first_of, match_in, place_in, shown_at
 from hermes_tui.tui.workers.coroutines import run_beside
+from session_adapters.transcript import Transcript
 
 if TYPE_CHECKING:
     from hermes_tui.sessions.landmarks import LandmarkKind
@@ -37,8 +37,7 @@ class TranscriptFinder:
         """What finds the matches; None while there is no search."""
         self._searched: Within | None = None
         """What a search of all sessions lights."""
-        self._uncovered_in: tuple[MessageHeight, Mapping[str, int]] | None = None
-        """The message in which blocks were opened for a match, and what was open in it before."""
+        self._uncovered = UncoveredMatch()
         self._wanted = ""
         """What is looked for in what is earlier: `first`, `landmark`, `message`, `match` or one of `_EDGES`."""
         self._sought = ""
@@ -53,20 +52,27 @@ class TranscriptFinder:
         """Ids of messages that the first match of all may be, and that are not loaded yet."""
         self._all_known = False
         """No others may be."""
+        self._parts = PartSearch(pane)
 
     @property
     def is_seeking(self) -> bool:
         """A message or a match that is not loaded yet is on its way."""
-        return self.needs_earlier or self._entering
+        return bool(self._wanted) or self._parts.is_under_way or self._entering
+
+    @property
+    def progress(self) -> str:
+        """What is being read to find something, for the border."""
+        return self._parts.progress or ("reading what is earlier, esc stops" if self.needs_earlier else "")
 
     @property
     def needs_earlier(self) -> bool:
-        """What is earlier is to be read."""
-        return bool(self._wanted)
+        """What is earlier is to be loaded."""
+        return bool(self._wanted) and not self._parts.is_under_way
 
     def stop(self) -> None:
-        """Look for nothing in what is earlier any more."""
+        """Look for nothing in what is not loaded any more."""
         self._wanted = ""
+        self._parts.stop()
 
     # What is asked for -------------------------------------------------------------------------------------
 
@@ -91,19 +97,23 @@ class TranscriptFinder:
     def go_to_landmark(self, kind: LandmarkKind, step: int) -> None:
         """Go to the next (1) or the previous (-1) one, reading what is before where it has to be."""
         view = self._pane.opened.view
-        self._wanted, self._kind = "", kind
+        self.stop()
+        self._kind = kind
         if not go_to_landmark(view, kind, step):
             if step < 0 and not view.complete and view.is_ready:
-                view.go(view.first)
                 self._wanted = "landmark"
+            elif step > 0 and view.is_cut:
+                self._look_in_parts(1, "landmark")
             else:
-                self._pane.refuse(f"There is no further {kind} " + ("below" if step > 0 else "above"))
+                self._not_there(step, "landmark")
         self._pane.settle()
 
     def go_to(self, message_id: str, block: str = "") -> None:
         """Put the cursor on a message (its id, or `#` and its index), on that `block` of it or the first word that is
         lit in it; whichever branch it is on."""
         self._sought, self._block = message_id, block
+        if all(one.id != message_id for one in self._pane.opened.messages):
+            self._pane.show_end()
         opened = self._pane.opened
         if opened.may_part:
             self._wanted = ""
@@ -117,28 +127,26 @@ class TranscriptFinder:
         if self.within is None or opened.transcript is None:
             self._pane.refuse("Nothing is looked for: press / and type")
         elif not self._entering and self._wanted not in _EDGES.values():
-            self._wanted = ""
+            self.stop()
             self._find(partial(self._find_next, opened, self.within, step))
 
     def find_near(self, at: int, *, reads_on: bool) -> None:
         """Go to the first match from the entry `at` on, or else to the nearest above, for which what is earlier is
         only read with `reads_on`."""
-        self._wanted = ""
+        self.stop()
         self.cover()
         if self.within is not None and self._pane.opened.transcript is not None:
             self._find(partial(self._find_near, self._pane.opened, self.within, at, reads_on=reads_on))
 
     def cover(self) -> None:
         """Close what was opened for the latest match."""
-        uncovered, self._uncovered_in = self._uncovered_in, None
-        view = self._pane.opened.view
-        if uncovered is not None and uncovered[0] in view.column.entries:
-            view.set_levels(view.column.entries.index(uncovered[0]), uncovered[1])
+        self._uncovered.cover(self._pane.opened.view)
 
     def enter(self, step: int, known: frozenset[str] = frozenset()) -> None:
         """Go to the first (1) or last (-1) message with a match, reading what is before where it has to be: no
         further than to the messages with these ids, if that is all that match. Stay where there is none. Until then
         `find_next` does nothing."""
+        self._pane.show_end()
         opened = self._pane.opened
         if self.within is None or opened.transcript is None or not self.within.has_places:
             return
@@ -187,6 +195,8 @@ class TranscriptFinder:
         found = await self._go_on(opened, within, step, opened.view.cursor.entry)
         if found is False and step < 0 and not opened.view.complete and within.has_places:
             self._want("match")
+        elif found is False and step > 0 and opened.is_cut:
+            self._look_in_parts(1, "match")
         elif found is False:
             self._pane.no_more(step)
 
@@ -259,13 +269,49 @@ class TranscriptFinder:
                 self._wanted = ""
             elif read_all:
                 self._wanted = ""
-                self._pane.refuse(f"There is no further {self._kind} above")
+                self._not_there(-1, "landmark")
         elif self._wanted == _EDGES[1]:
             self._missing.difference_update(message.id for message in opened.messages[:added])
             if read_all or (self._all_known and not self._missing):
                 self._begin(1)
         else:
             self._match_arrived(added, read_all=read_all)
+        if self.needs_earlier and opened.is_heavy and self._parts.can_read(opened):
+            self._look_in_parts(0 if self._wanted in ("first", _EDGES[1]) else -1, self._wanted)
+
+    # In what is not loaded ---------------------------------------------------------------------------------
+
+    def _look_in_parts(self, step: int, wanted: str) -> None:
+        """Go to what is wanted where it is in no loaded part: above (-1), below (1), or first of all (0)."""
+        found: Found = partial(match_in, within=self.within, step=step or 1)
+        if wanted in ("first", "message"):
+            found = first_of if wanted == "first" else partial(place_in, message_id=self._sought)
+        elif wanted == "landmark":
+            found = partial(next_landmark, kind=self._kind, step=step)
+
+        def there(part: Transcript, at: int) -> None:
+            self._pane.show_part_at(part)
+            if wanted == "landmark":
+                self._block = landmark_blocks(part.messages[at], self._kind)[0 if step > 0 else -1]
+            self._show(at, lit=wanted not in ("first", "landmark"))
+            self._pane.settle()
+
+        self._parts.begin(step, found, there, partial(self._in_no_part, step, wanted))
+
+    def _in_no_part(self, step: int, wanted: str) -> None:
+        """It is in no part, or there are no parts: what is earlier is loaded then."""
+        if not self._wanted or self._parts.can_read(self._pane.opened):
+            self._wanted = ""
+            self._not_there(step, wanted)
+        self._pane.settle()
+
+    def _not_there(self, step: int, wanted: str) -> None:
+        if wanted == "landmark":
+            self._pane.refuse(f"There is no further {self._kind} " + ("below" if step > 0 else "above"))
+        elif wanted == "match":
+            self._pane.no_more(step)
+        elif wanted == "message":
+            self._pane.refuse("The message that was found is not in the conversation any more")
 
     def _match_arrived(self, added: int, *, read_all: bool) -> None:
         found: int | None = None
@@ -278,25 +324,20 @@ class TranscriptFinder:
         wanted, self._wanted = self._wanted, ""
         if found is not None:
             self._show(found)
-        elif wanted == "match":
-            self._pane.no_more(-1)
-        elif wanted == "message":
-            self._pane.refuse("The message that was found is not in the conversation any more")
+        else:
+            self._not_there(-1, wanted)
 
     def _place(self, read_all: bool, added: int) -> int | None:
-        entries = self._pane.opened.view.column.entries
-        index = next((at for at in range(added) if entries[at].message.id == self._sought), None)
+        messages = self._pane.opened.messages
+        index = place_in(messages[:added], self._sought)
         if index is None and read_all and self._sought[:1] == "#" and self._sought[1:].isdecimal():
-            index = int(self._sought[1:]) if int(self._sought[1:]) < len(entries) else None
-        if index is None or entries[index].height:
-            return index
-        from hermes_tui.sessions.search.within import place_of
+            index = int(self._sought[1:]) if int(self._sought[1:]) < len(messages) else None
+        return index if index is None else shown_at(messages, index)
 
-        return place_of([entry.message for entry in entries[: index + 1]], index)
-
-    def _show(self, index: int) -> None:
-        """Put the cursor on the first lit word of an entry, a third down the screen; what hides it is opened."""
-        view, within = self._pane.opened.view, self.within
+    def _show(self, index: int, *, lit: bool = True) -> None:
+        """Put the cursor on the first lit word of an entry, a third down the screen; what hides it is opened. With
+        `lit` False, on its block or its beginning."""
+        view, within = self._pane.opened.view, self.within if lit else None
         if not view.is_ready:
             return
         block, self._block = self._block, ""
@@ -304,21 +345,5 @@ class TranscriptFinder:
         if within is not None and line is None:
             line = first_match_row(view.rendered(index), within)
             if line is None:
-                line = self._uncovered(index, within)
+                line = self._uncovered.uncover(view, index, within)
         show_at(view, view.near(index, line or 0))
-
-    def _uncovered(self, index: int, within: Within) -> int | None:
-        """Open the first block of an entry with a lit word in it; the row of that. None where there is none."""
-        view = self._pane.opened.view
-        entry = view.column.entries[index]
-        before = entry.levels
-        rendered = view.rendered(index)
-        for level in (OPEN, ALL):
-            for block in sorted(rendered.folds | rendered.cuts):
-                view.set_levels(index, {**(before or {}), block: level})
-                line = first_match_row(view.rendered(index), within)
-                if line is not None:
-                    self._uncovered_in = entry, before or {}
-                    return line
-        view.set_levels(index, before or {})
-        return None

@@ -6,11 +6,12 @@ from collections.abc import Sequence
 
 from hermes_tui.sessions.landmarks import LandmarkKind, calls_of, is_landmark
 from hermes_tui.tui.widgets.transcript.layout.blocks import attachment_block
+from hermes_tui.tui.widgets.transcript.layout.heights import is_hidden
 from hermes_tui.tui.widgets.transcript.layout.layout_cache import Position
 from hermes_tui.tui.widgets.transcript.view import View
 from session_adapters.model import Message
 
-__all__ = ["go_to_landmark", "show_at"]
+__all__ = ["go_to_landmark", "landmark_blocks", "next_landmark", "show_at"]
 
 
 def go_to_landmark(view: View, kind: LandmarkKind, step: int) -> bool:
@@ -21,7 +22,7 @@ def go_to_landmark(view: View, kind: LandmarkKind, step: int) -> bool:
     index: int | None = here.entry
     while index is not None:
         entry = entries[index]
-        blocks = _blocks(entry.message, kind) if entry.height else []
+        blocks = landmark_blocks(entry.message, kind) if entry.height else []
         rows = [Position(index, view.rendered(index).head(block)) for block in blocks]
         beyond = [row for row in rows if (row > here if step > 0 else row < here)]
         if beyond:
@@ -31,7 +32,13 @@ def go_to_landmark(view: View, kind: LandmarkKind, step: int) -> bool:
     return False
 
 
-def _blocks(message: Message, kind: LandmarkKind) -> Sequence[str]:
+def next_landmark(messages: Sequence[Message], kind: LandmarkKind, step: int) -> int | None:
+    """The first (1) or the last (-1) message that is one, or calls one."""
+    ways = range(len(messages)) if step > 0 else range(len(messages) - 1, -1, -1)
+    return next((at for at in ways if not is_hidden(messages[at]) and landmark_blocks(messages[at], kind)), None)
+
+
+def landmark_blocks(message: Message, kind: LandmarkKind) -> Sequence[str]:
     """The blocks of a message that are landmarks, as its layout names them."""
     if kind == "image":
         return [attachment_block(at) for at in range(len(message.attachments))]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
@@ -12,13 +12,15 @@ from rich.segment import Segment
 from rich.style import Style
 from textual.strip import Strip
 
+from hermes_tui.tui.widgets.transcript.layout.block_writer import ALL, OPEN
+from hermes_tui.tui.widgets.transcript.layout.heights import MessageHeight
 from hermes_tui.tui.widgets.transcript.layout.segments import Rendered
-from hermes_tui.tui.widgets.transcript.view import VisibleRow
+from hermes_tui.tui.widgets.transcript.view import View, VisibleRow
 
 if TYPE_CHECKING:
     from hermes_tui.sessions.search.within import Within
 
-__all__ = ["first_match_row", "highlight", "highlighted_rows"]
+__all__ = ["UncoveredMatch", "first_match_row", "highlight", "highlighted_rows"]
 
 
 def first_match_row(rendered: Rendered, within: Within) -> int | None:
@@ -74,3 +76,32 @@ def highlight(strip: Strip, spans: Sequence[tuple[int, int]], style: Style) -> S
         if index < len(cuts):
             parts[index] = Strip(Segment.apply_style(parts[index], post_style=style), parts[index].cell_length)
     return Strip.join(parts)
+
+
+class UncoveredMatch:
+    """What was opened for the latest match, to be closed again."""
+
+    def __init__(self) -> None:
+        self._in: tuple[MessageHeight, Mapping[str, int]] | None = None
+        """The message, and what was open in it before."""
+
+    def uncover(self, view: View, index: int, within: Within) -> int | None:
+        """Open the first block of an entry with a lit word in it; the row of that. None where there is none."""
+        entry = view.column.entries[index]
+        before = entry.levels
+        rendered = view.rendered(index)
+        for level in (OPEN, ALL):
+            for block in sorted(rendered.folds | rendered.cuts):
+                view.set_levels(index, {**(before or {}), block: level})
+                line = first_match_row(view.rendered(index), within)
+                if line is not None:
+                    self._in = entry, before or {}
+                    return line
+        view.set_levels(index, before or {})
+        return None
+
+    def cover(self, view: View) -> None:
+        """Close it, where the view still has it."""
+        uncovered, self._in = self._in, None
+        if uncovered is not None and uncovered[0] in view.column.entries:
+            view.set_levels(view.column.entries.index(uncovered[0]), uncovered[1])

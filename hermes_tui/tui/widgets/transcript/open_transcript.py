@@ -84,6 +84,8 @@ class OpenTranscript:
         """What is earlier cannot be read."""
         self.behind = False
         """More came below, and is read when the end comes near."""
+        self.end: OpenTranscript | None = None
+        """The same session from its end, where this is a part far above it."""
         self._weight = 0
         self._reading = asyncio.Lock()
 
@@ -122,6 +124,19 @@ class OpenTranscript:
         view, tops = self.view, self.view.column.tops
         return view.following or tops[view.top.entry] + view.top.line + 3 * view.height > tops[-1]
 
+    @property
+    def is_cut(self) -> bool:
+        """There is more below that is not loaded."""
+        return self.transcript is not None and self.transcript.is_cut
+
+    def at(self, part: Transcript) -> OpenTranscript:
+        """A part of the session, to be shown alone."""
+        opened = OpenTranscript(self.part, part, like=self.view)
+        opened.end, opened.gone = self.end or self, self.gone
+        opened.behind = opened.view.is_cut = part.is_cut
+        opened.load({})
+        return opened
+
     def load(self, levels: Mapping[str, Mapping[str, int]]) -> None:
         """Put what is read already into the view; `levels`: what is open in it."""
         if self.transcript is None:
@@ -132,6 +147,11 @@ class OpenTranscript:
                 self.view.set_levels(index, levels[entry.message.id])
 
     # Reading -----------------------------------------------------------------------------------------------
+
+    @_to_its_end
+    async def look_beside(self, step: int) -> Transcript | None:
+        """See `Transcript.part`."""
+        return await in_thread(self._open.part, step)
 
     @_to_its_end
     async def refresh(self) -> Change:
@@ -205,6 +225,7 @@ class OpenTranscript:
         change = read.change
         self.gone = change.gone
         self.stuck = False
+        self.behind = self.view.is_cut = self.is_cut
         if change.first is not None:
             # What was read anew is as after opening.
             self._weight = 0 if change.rewritten else self._weight + _weight(read.messages[change.first :])
@@ -227,6 +248,12 @@ class TranscriptHost(Protocol):
 
     def refuse(self, reason: str) -> None:
         """Say why something cannot be done; one sentence."""
+
+    def show_part_at(self, part: Transcript) -> None:
+        """Show a part of the session that is far above its end."""
+
+    def show_end(self) -> None:
+        """Show the session from its end again, where a part of it is shown."""
 
     def no_more(self, step: int) -> None:
         """Say that there is no further match in the direction of `step`."""

@@ -168,7 +168,7 @@ class TranscriptPane(JumpKeys, can_focus=True, inherit_bindings=False):
         opened = self.opened
         if opened.transcript is None:
             return Change()
-        opened.behind = opened.is_heavy and not opened.is_near_end
+        opened.behind = (opened.is_heavy or opened.is_cut) and not opened.is_near_end
         change = Change() if opened.behind else await opened.refresh()
         if opened is not self.opened:
             return Change()
@@ -241,8 +241,7 @@ class TranscriptPane(JumpKeys, can_focus=True, inherit_bindings=False):
     def _label(self) -> None:
         seen = self.context.seen.sentence if self.context.seen is not None else ""
         found = self.typed.found.words(self.message) if self.typed.found is not None else ""
-        is_seeking = self.finder.needs_earlier
-        said = border(self.opened, self.outer_size.width, found=found, seen=seen, is_seeking=is_seeking)
+        said = border(self.opened, self.outer_size.width, found=found, seen=seen, sought=self.finder.progress)
         before, self._said = self._said, said
         # Textual draws the widget again even for the same words.
         if said[0] != before[0]:
@@ -295,16 +294,28 @@ class TranscriptPane(JumpKeys, can_focus=True, inherit_bindings=False):
 
     def action_follow(self) -> None:
         """Go to the end and follow."""
+        self.show_end()
         self.view.follow()
         self._moved()
+
+    def show_part_at(self, part: Transcript) -> None:
+        """Show a part of the session that is far above its end."""
+        self._change_to(self.opened.at(part))
+        self.lay_out()
+
+    def show_end(self) -> None:
+        """Show the session from its end again, where a part of it is shown."""
+        if self.opened.end is not None:
+            self._change_to(self.opened.end)
+            self.lay_out()
+            run_beside(self, self.poll, "transcript.behind")
 
     def jump_to(self, kind: LandmarkKind, step: int) -> None:
         """Go to the next or the previous one, reading what is before where it has to be."""
         self.finder.go_to_landmark(kind, step)
 
     def action_open(self) -> None:
-        """Read what the sub-agent did that was called on this line, or show the image that it names, or open or close
-        the block."""
+        """Read what the sub-agent did that this line calls, or show its image, or open or close the block."""
         piece, message = self.view.piece(), self.message
         calls = message.tool_calls if message is not None and piece is not None else ()
         for at, call in enumerate(calls):

@@ -52,13 +52,18 @@ class TypedFind:
             self.found = found = SessionFind(text, Within(parse(text, typing=True), opened.summary))
             self._finder.light(found.within, own=True)
             run_beside(self._pane, partial(self._count, found), "transcript.count", exclusive=True)
-        elif opened.view.bookmark() != self._began:
-            return  # it is found
+        elif opened.view.bookmark() != self._began and self._is_at_match(found):
+            return
         if self._began is not None:
             entries = opened.view.column.entries
             entry = self._began.cursor[0]
             at = entries.index(entry) if entry in entries else opened.view.cursor.entry
             self._finder.find_near(at, reads_on=last)
+
+    def _is_at_match(self, found: SessionFind) -> bool:
+        """It is found, and not only what was typed before."""
+        view = self._pane.opened.view
+        return view.is_ready and bool(found.within.places([view.column.entries[view.cursor.entry].message]))
 
     def session_opened(self) -> None:
         """Find in it what was typed ahead."""
@@ -73,7 +78,7 @@ class TypedFind:
 
     def look_at_more(self) -> None:
         """More may have been said since all was counted."""
-        if self.found is not None and self.found.lacks(self._pane.opened.messages):
+        if self.found is not None and not self._pane.opened.is_cut and self.found.lacks(self._pane.opened.messages):
             run_beside(self._pane, partial(self._count_on, self.found), "transcript.count", exclusive=True)
 
     async def _count_on(self, found: SessionFind) -> None:
@@ -122,7 +127,7 @@ class TypedFind:
 
     def step_back(self) -> bool:
         """Stop what is on its way, or else find nothing any more; False where neither was."""
-        if self._finder.needs_earlier:
+        if self._finder.progress:
             self._finder.stop()
             self._pane.settle()
         elif self.found is not None:

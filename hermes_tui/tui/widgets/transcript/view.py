@@ -53,6 +53,8 @@ class View(LayoutCache):
         self.cursor = Position(0, 0)
         self.following = True
         """The end is in view and stays in view."""
+        self.is_cut = False
+        """The end is not that of the session."""
 
     # Moving
 
@@ -113,13 +115,13 @@ class View(LayoutCache):
 
     def follow(self) -> None:
         """Go to the end and stay there."""
-        self.following = True
+        self.following = not self.is_cut
         if self.is_ready:
             self.cursor = self.last
             self.top = self.step(self.cursor, 1 - self.height)
 
     def _follow_at_end(self) -> None:
-        self.following = self.cursor == self.last
+        self.following = self.cursor == self.last and not self.is_cut
 
     def show_cursor(self) -> None:
         """Scroll so that the cursor is in view."""

@@ -21,7 +21,7 @@ from session_adapters.reading.searchable import Text
 from session_adapters.transcript import PAGE, Builder, Change, Transcript
 from session_adapters.usage import Usage
 
-__all__ = ["JsonlAdapter", "JsonlTranscript", "problem_in", "report_damage"]
+__all__ = ["PART", "JsonlAdapter", "JsonlTranscript", "problem_in", "report_damage"]
 
 _CHECK = 64
 """Bytes before the known end that must be unchanged for the file to count as appended to."""
@@ -139,7 +139,7 @@ def report_damage(
         report(problem)
 
 
-_PART = 2 << 20
+PART = 2 << 20
 """Bytes of a part that is read alone."""
 
 B = TypeVar("B", bound=Builder)
@@ -280,20 +280,22 @@ class JsonlTranscript(Transcript, Generic[B]):
                 if not self._continues(fd, status) or (not self._start if step < 0 else step > 0 and not self.is_cut):
                     return None
                 if step < 0:
-                    start, stop = self._cut(fd, self._start, _PART), self._start
+                    start, stop = self._cut(fd, self._start, PART), self._start
                 else:
                     start = self._end if step else 0
-                    stop = min(start + _PART, status.st_size)
-                other._run(fd, start, stop, sys.maxsize if start == 0 else 0)
-                while other._end == start and stop < status.st_size:  # a line is longer
-                    stop = min(stop + _PART, status.st_size)
-                    other._feed(fd, stop)
+                    stop = min(start + PART, status.st_size)
+                other.read_alone(fd, start, stop, status.st_size)
         except OSError:
             return None
-        other.messages = other.builder.messages
-        other.is_cut = stop < status.st_size
-        other.begins = start / max(1, status.st_size)
         return other if not other.builder.replays else None
+
+    def read_alone(self, fd: int, start: int, stop: int, size: int) -> None:
+        """Be what stands there in a file of that size, at least a line of it. Raises `OSError`."""
+        self._run(fd, start, stop, 0 if start else sys.maxsize)
+        while self._end == start and stop < size:
+            stop = min(stop + PART, size)
+            self._feed(fd, stop)
+        self.messages, self.is_cut, self.begins = self.builder.messages, stop < size, start / max(1, size)
 
     def earlier(self) -> int:
         """See `Transcript.earlier`."""

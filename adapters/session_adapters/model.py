@@ -200,6 +200,8 @@ class Message(_Record, frozen=True):
     visibility: Visibility = "live"
     inherited: bool = False
     """Copied from the parent session: shown and counted as a message, but what it used is the parent's. «ours»"""
+    context_window: int = 0
+    """Tokens that the model takes, where its agent recorded that with the call. «ours»"""
     usage_key: str = ""
     """Identity of the model call that `token_usage` belongs to. The same call can stand in several files
     (forks, resumes): count it once per key over all of them. One that begins with `@` was made from a place, and

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["cost", "report"]
 
-_GROUPS = ("agent", "model", "day", "tag", "project", "branch", "lane", "session")
+_GROUPS = ("agent", "model", "day", "tag", "project", "branch", "lane", "conversation", "session")
 _HEAD = ("SESSIONS", "CALLS", "INPUT", "CACHED", "WRITTEN", "OUTPUT", "COST")
 _OPTIONAL = (2, 5, 4, 3, 6)
 """Columns of a row that a narrow terminal does without, the least telling first."""
@@ -38,7 +38,8 @@ def cost() -> None:
     type=click.Choice(_GROUPS),
     default="agent",
     show_default=True,
-    help="A line for each agent, model, day, tag, project directory, git branch, lane or session.",
+    help="A line for each agent, model, day, tag, project directory, git branch, lane, conversation (its parts and "
+    "sub-agents) or session.",
 )
 @click.option("--local-days", is_flag=True, help="Days of the local time zone, not of UTC.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")

@@ -172,6 +172,20 @@ class AppActions(Program, inherit_bindings=False):
         self.lane_watch.show(True)
         self.push_screen(screen, lambda _: self.lane_watch.show(False))
 
+    @property
+    def can_change_lanes(self) -> bool:
+        """There are lanes, and they may be changed."""
+        lanes = self.main.parts.lanes
+        return lanes is not None and bool(lanes.board.lanes) and not self.config.read_only
+
+    def change_lane(self, name: str) -> None:
+        """Go to the lanes, and have this done there to the one under the cursor: it is planned, and asked about."""
+        from hermes_tui.tui.screens.lanes.screen import LanesScreen
+
+        self.action_lanes()
+        if isinstance(screen := self.screen, LanesScreen):
+            screen.call_after_refresh(screen.action_operation, name)
+
     def action_next_theme(self) -> None:
         """The next of our themes."""
         if self.no_colour:

@@ -10,7 +10,7 @@ from textual.app import SystemCommand
 from textual.command import CommandPalette
 
 from hermes_tui.display import safe
-from hermes_tui.tui.keymap import key_label
+from hermes_tui.tui.keymap import KEYS, key_label
 from hermes_tui.tui.screens.dialogs.dismissal import DismissOnce
 from hermes_tui.tui.widgets.hints import keys_here
 
@@ -57,12 +57,15 @@ _TITLES = {
 """By id of its key, what a command is called where its description is long."""
 _LEFT_OUT = ("up", "down", "page_up", "page_down", "half_up", "half_down", "first", "last", "back", "close")
 """Keys that move: nobody looks for these by name."""
+_LANES = next(key_label(key.keys) for key in KEYS if key.id == "app.lanes")
 _OF_ITSELF = ("app.palette", "app.interrupt", "app.quit_always")
 
 
 def commands_of(app: AppActions, screen: Screen[Any]) -> Iterator[SystemCommand]:
-    """What every key does that works on `screen`, each with its key, and there the searches that have a name."""
+    """What every key does that works on `screen`, each with its key, what can be done to a lane, and there the
+    searches that have a name."""
     active = {one.binding.id: one for one in screen.active_bindings.values()}
+    contexts = {(name or "").partition(".")[0] for name in active}
     for key in keys_here(screen):
         if key.id in _OF_ITSELF or key.id.partition(".")[2] in _LEFT_OUT:
             continue
@@ -71,6 +74,10 @@ def commands_of(app: AppActions, screen: Screen[Any]) -> Iterator[SystemCommand]
             run = partial(app.call_later, app.run_action, found.binding.action, found.node)
             title, keys = _TITLES.get(key.id, key.description), key_label(key.keys)
             yield SystemCommand(title, keys if title == key.description else f"{keys}   {key.description}", run)
+    if "operations" not in contexts and app.can_change_lanes:
+        for key in (key for key in KEYS if key.context == "operations"):
+            run = partial(app.call_later, app.change_lane, key.action.split("'")[1])
+            yield SystemCommand(_TITLES[key.id], f"{_LANES} {key_label(key.keys)}   {key.description}", run)
     if screen is app.main:
         for name, query in app.main.history.named():
             yield SystemCommand(f"Search: {safe(name)}", safe(query), partial(app.main.search_for, query))

@@ -81,6 +81,7 @@ class TokenInfo(Struct, gc=False):
 
     total_token_usage: CodexUsage | None = None
     last_token_usage: CodexUsage | None = None
+    model_context_window: int | None = None
 
 
 class CodexContent(Struct, gc=False):

@@ -44,6 +44,8 @@ class TokenBuilder(Builder):
         self.from_start: bool | None = None
         """Nothing comes before this run of lines. None: the first of them tells."""
         self._parent = parent
+        self.window = 0
+        """Tokens that the model takes, as the latest event says; 0 before one does."""
         self.counted = False
         """This run of lines has token figures."""
         self._last: CodexUsage | None = None
@@ -64,6 +66,7 @@ class TokenBuilder(Builder):
 
     def count_event(self, info: TokenInfo, *, recorded: bool) -> None:
         """`token_count`: counts when the total moved. `recorded`: the version writes records too."""
+        self._note_window(info.model_context_window or 0)
         total, last = info.total_token_usage, info.last_token_usage
         usage = last if last is not None else total
         if usage is None or self.echoes(total, last):
@@ -79,6 +82,15 @@ class TokenBuilder(Builder):
     def echoes(self, total: CodexUsage | None, last: CodexUsage | None) -> bool:
         """Whether these figures were counted already: the total stands where it stood, or a record gave them."""
         return (total is not None and total == self.total) or (last is not None and last == self._last)
+
+    def _note_window(self, window: int) -> None:
+        """The model's window; a record of the same call stands above, and does not tell it."""
+        if window <= 0 or window == self.window:
+            return
+        self.window = window
+        counted = (at for at in range(len(self.messages) - 1, -1, -1) if self.messages[at].token_usage is not None)
+        if (at := next(counted, None)) is not None and not self.messages[at].context_window:
+            self.change(at, replace(self.messages[at], context_window=window))
 
     def _note_total(self, total: CodexUsage | None, usage: CodexUsage) -> None:
         if total is None:
@@ -110,7 +122,7 @@ class TokenBuilder(Builder):
     def _count(self, usage: TokenUsage, key: str) -> None:
         if self.open is not None:
             message = self.messages[self.open]
-            self.change(self.open, replace(message, token_usage=usage, usage_key=key))
+            self.change(self.open, replace(message, token_usage=usage, usage_key=key, context_window=self.window))
             self.open = None
 
     def renumber(self, places: Sequence[int | None]) -> None:

@@ -121,16 +121,20 @@ def context_view(
         complete=complete,
         last_call=last.token_usage.total if last is not None and last.token_usage is not None else 0,
         model=(last.model or "") if last is not None else "",
+        model_window=last.context_window if last is not None else 0,
         choice=choice,
         note="; ".join(part for part in (note, choice.trouble) if part),
     )
 
 
 def gauged(view: ContextView) -> ContextView:
-    """The same with the window of its model, as far as the price list has it; that may wait for a process."""
+    """The same with the window of its model as the price list has it, where the agent has not recorded it; that may
+    wait for a process."""
     from hermes_tui.sessions.cost.model_window import window_of
 
-    return replace(view, model_window=window_of(view.model) or 0) if view.last_call and view.model else view
+    if view.model_window or not (view.last_call and view.model):
+        return view
+    return replace(view, model_window=window_of(view.model) or 0)
 
 
 def _last_call(messages: Sequence[Message], seen: Sequence[bool]) -> Message | None:

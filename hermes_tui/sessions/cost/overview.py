@@ -18,6 +18,7 @@ from hermes_tui.sessions.cost.report import (
     CostOptions,
     CostSummary,
     GroupBy,
+    conversation_of,
     total_cost,
 )
 from hermes_tui.sessions.cost.summary import SpendSummary
@@ -176,7 +177,7 @@ def _dearest(groups: Mapping[str, CostBreakdown], by_id: Mapping[str, SessionSum
     families: dict[str, list[CostBreakdown]] = {}
     for key, one in groups.items():
         if one.sessions and (one.total_usd or one.unpriced_tokens):
-            families.setdefault(_head(by_id[key], by_id) if key in by_id else key, []).append(one)
+            families.setdefault(conversation_of(by_id[key], by_id) if key in by_id else key, []).append(one)
     found = [
         Rank(
             "session",
@@ -197,15 +198,3 @@ def _title(family: Sequence[SessionSummary]) -> str:
     """As the list has it: of the latest part that has one; a helper's is not asked for."""
     parts = sorted((one for one in family if one.kind != "subagent"), key=lambda one: one.updated_at, reverse=True)
     return next((one.title for one in parts if one.title), "")
-
-
-def _head(session: SessionSummary, by_id: Mapping[str, SessionSummary]) -> str:
-    """Unified id of the first part of the conversation that a session is a part of or a helper of."""
-    seen = {session.unified_id}
-    while session.kind in ("subagent", "continuation") and session.parent_id:
-        above = by_id.get(f"{session.agent}:{session.parent_id}")
-        if above is None or above.unified_id in seen:
-            break
-        session = above
-        seen.add(session.unified_id)
-    return session.unified_id

@@ -31,11 +31,13 @@ __all__ = [
     "CostOptions",
     "CostSummary",
     "GroupBy",
+    "conversation_of",
     "total_cost",
 ]
 
-GroupBy = Literal["agent", "model", "day", "tag", "project", "branch", "lane", "session"]
-"""The last four are ours: by directory, by directory and git branch, by the gateway's lane, and by unified id."""
+GroupBy = Literal["agent", "model", "day", "tag", "project", "branch", "lane", "conversation", "session"]
+"""The last five are ours: by directory, by directory and git branch, by the gateway's lane, by the first part of a
+conversation with all its parts and sub-agents, and by unified id."""
 UNKNOWN = "unknown"
 """Group of calls whose model, or sessions whose directory, is not recorded."""
 UNTAGGED = "untagged"
@@ -115,6 +117,7 @@ class CostSummary(_Totals, kw_only=True):
 def total_cost(sheet: SpendSummary, sessions: Iterable[SessionSummary], options: CostOptions) -> CostSummary:
     """The sums of those of `sessions` that match `options`."""
     wanted = options.as_list()
+    sessions = list(sessions)
     models: dict[str, list[str]] = {}
     for row in sheet.rows if options.model is not None else ():
         models.setdefault(row.unified_id, []).append(row.model)
@@ -126,7 +129,7 @@ def total_cost(sheet: SpendSummary, sessions: Iterable[SessionSummary], options:
         and matches(_completed(one, sheet, models.get(one.unified_id, ())), wanted)
     }
     strangers = [run for run in sheet.strangers if _run_matches(run, options)]
-    books = _Books(sheet, chosen, options)
+    books = _Books(sheet, chosen, options, sessions)
     for row in sheet.rows:
         if row.unified_id in chosen:
             books.add(row)
@@ -163,7 +166,14 @@ def _run_matches(run: Run, options: CostOptions) -> bool:
 class _Books:
     """Adds rows to the whole and to their groups."""
 
-    def __init__(self, sheet: SpendSummary, sessions: Mapping[str, SessionSummary], options: CostOptions) -> None:
+    def __init__(
+        self,
+        sheet: SpendSummary,
+        sessions: Mapping[str, SessionSummary],
+        options: CostOptions,
+        every: Iterable[SessionSummary],
+    ) -> None:
+        """`sessions` count; `every` one tells which belong together."""
         self.summary = CostSummary(session_count=len(sessions))
         self._sheet = sheet
         self._sessions = sessions
@@ -173,6 +183,8 @@ class _Books:
         self._local = options.local_days
         self._unpriced: dict[str, None] = {}
         self._found: set[str] = set()
+        by_conversation = options.group_by == "conversation"
+        self._by_id = {one.unified_id: one for one in every} if by_conversation else {}
 
     def add(self, row: SpendRow) -> None:
         """Take in what a session spent."""
@@ -245,10 +257,25 @@ class _Books:
                 return (f"{session.cwd or UNKNOWN} {session.git_branch}" if session.git_branch else NO_BRANCH,)
             case "lane":
                 return (str(session.raw.get("session_key") or NO_LANE),)
+            case "conversation":
+                key = row.origin or session.unified_id
+                return (conversation_of(self._by_id[key], self._by_id) if key in self._by_id else key,)
             case "session":
                 return (row.origin or session.unified_id,)
         tags = dict.fromkeys((*session.tags, *self._sheet.tags.get(row.unified_id, ())))
         return tuple(tags) or (UNTAGGED,)
+
+
+def conversation_of(session: SessionSummary, by_id: Mapping[str, SessionSummary]) -> str:
+    """Unified id of the first part of the conversation that a session is a part of or a helper of."""
+    seen = {session.unified_id}
+    while session.kind in ("subagent", "continuation") and session.parent_id:
+        above = by_id.get(f"{session.agent}:{session.parent_id}")
+        if above is None or above.unified_id in seen:
+            break
+        session = above
+        seen.add(session.unified_id)
+    return session.unified_id
 
 
 def _plus(total: _Totals, row: SpendRow) -> None:

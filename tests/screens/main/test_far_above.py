@@ -32,7 +32,7 @@ BOUND = 9_000_000
 
 @pytest.fixture
 def long_home(claude_home: ClaudeHome, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr(jsonl_adapter, "_PART", 1 << 20)
+    monkeypatch.setattr(jsonl_adapter, "PART", 1 << 20)
     path = claude_home.session("First things first")
     for number in range(ROUNDS):
         claude_home.say(path, "user", f"Prompt number {number}")
@@ -85,6 +85,10 @@ async def test_errors_far_up_and_down_again(program: Program, long_home: Path) -
             assert kept(pilot) < BOUND
         await pilot.press("right_square_bracket", "e")
         await until(pilot, lambda: toasts(pilot)[-1] == "There is no further error below")
+        await pilot.press("G")
+        await until(pilot, lambda: pane.following and not pane.opened.is_cut)
+        await pilot.press("3", "left_square_bracket", "e")
+        await until(pilot, lambda: command(pilot) == "make 20")
         await pilot.press("G")
         await until(pilot, lambda: pane.following and not pane.opened.is_cut)
         assert pane.messages[-1].content.startswith(f"Answer {ROUNDS - 1}") and kept(pilot) < BOUND

@@ -75,6 +75,34 @@ async def test_every_kind_both_ways() -> None:
         assert under(app) == ("m3", "prose")
 
 
+async def test_a_number_before_says_how_often() -> None:
+    app = PaneApp(GrowingTranscript(TALK))
+    async with app.run_test(size=(80, 12)) as pilot:
+        await settle(pilot)
+        await pilot.press("3", "left_square_bracket", "t")
+        assert under(app) == ("m1", "tool0")
+        await pilot.press("2", "right_square_bracket", "t")
+        assert under(app) == ("m4", "tool0")
+        await pilot.press("home", "2", "J")
+        assert under(app) == ("m3", "prose") and "further prompt" in app.refused.pop()
+        await pilot.press("home", "1", "0", "j")
+        far = app.pane.view.cursor
+        await pilot.press("home", *["j"] * 10)
+        assert app.pane.view.cursor == far
+        await pilot.press("9", "escape", "k")  # another key takes the number with it
+        await pilot.press("j")
+        assert app.pane.view.cursor == far
+
+
+async def test_a_number_reaches_what_is_earlier() -> None:
+    app = PaneApp(GrowingTranscript([*TALK, *talk(400)], page=60))
+    async with app.run_test(size=(80, 12)) as pilot:
+        await settle(pilot)
+        await pilot.press("2", "left_square_bracket", "e")
+        await until(pilot, lambda: under(app) == ("m1", "tool0"))
+        assert not app.refused
+
+
 async def test_what_is_earlier_is_read_until_there_is_one() -> None:
     transcript = GrowingTranscript([*TALK, *talk(400)], page=60)
     app = PaneApp(transcript)

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
+from pathlib import Path
 from typing import cast
 
+from msgspec.structs import replace
 from textual.pilot import Pilot
 
 from claude_lines import ClaudeHome
 from hermes_tui.tui.app import HermesApp
 from hermes_tui.tui.palette import Palette, commands_of
+from hermes_tui.tui.screens.cost import CostScreen
 from hermes_tui.tui.screens.dialogs.menu import MenuScreen
+from hermes_tui.tui.screens.lanes.plan import PlanScreen
 from hermes_tui.tui.screens.lanes.screen import LanesScreen
 from lane_homes import NOW, HermesDemo
 from pilots import main_of, screen_text, until
@@ -39,11 +43,35 @@ async def test_a_command_says_its_key_and_does_what_the_key_does(program: Progra
         assert "Sort by cost" in screen_text(pilot)
 
 
-async def test_on_the_lanes_it_has_what_changes_a_lane(program: Program, demo: HermesDemo) -> None:
+async def test_what_changes_a_lane_is_there_on_every_screen_and_asks(program: Program, demo: HermesDemo) -> None:
     async with program(demo.home, now=NOW) as pilot:
-        assert "Reset the lane" not in offered(pilot)
-        await pilot.press("L")
-        await until(pilot, lambda: isinstance(pilot.app.screen, LanesScreen) and pilot.app.screen.is_mounted)
+        await until(pilot, lambda: "Reset the lane" in offered(pilot))
+        assert offered(pilot)["Reset the lane"].startswith("L R  ")
+        await pilot.press("C")
+        await until(pilot, lambda: isinstance(pilot.app.screen, CostScreen))
+        await pilot.press("colon")
+        await until(pilot, lambda: isinstance(pilot.app.screen, Palette))
+        await pilot.press(*"reset the lane")
+        await until(pilot, lambda: "L R" in screen_text(pilot))
+        await pilot.press("enter")
+        await until(pilot, lambda: isinstance(pilot.app.screen, PlanScreen))
+        await pilot.press("escape")
+        await until(pilot, lambda: isinstance(pilot.app.screen, LanesScreen))
         found = offered(pilot)
         assert found["Reset the lane"].startswith("R  ") and "Suspend the lane" in found
         assert main_of(pilot) is not pilot.app.screen and "Compare" not in found
+
+
+async def test_without_lanes_or_rights_nothing_of_them_is_offered(
+    program: Program, demo: HermesDemo, tmp_path: Path
+) -> None:
+    other = ClaudeHome(tmp_path / "other")
+    other.session("Any")
+    async with program(other.home) as pilot:
+        await until(pilot, lambda: main_of(pilot).parts.lanes is not None)
+        assert "Reset the lane" not in offered(pilot)
+    async with program(demo.home, now=NOW) as pilot:
+        await until(pilot, lambda: "Reset the lane" in offered(pilot))
+        app = cast(HermesApp, pilot.app)
+        app.config = replace(app.config, read_only=True)
+        assert "Reset the lane" not in offered(pilot)

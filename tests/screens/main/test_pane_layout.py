@@ -42,6 +42,9 @@ async def test_a_pane_is_given_the_whole_screen_and_both_come_back(program: Prog
         await pilot.resize_terminal(80, 24)
         await until(pilot, lambda: main.size.width == 80)
         await pilot.resize_terminal(160, 40)
+        await until(pilot, lambda: main.sessions.size.width > 150)  # as it was left
+        assert not main.pane.display
+        await pilot.press("underscore")
         await until(pilot, lambda: main.pane.display and main.sessions.display)
 
 

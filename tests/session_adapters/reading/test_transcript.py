@@ -357,7 +357,7 @@ def _texts(transcript: Transcript) -> list[str]:
 @examples(60)
 def test_parts_one_after_the_other_are_the_whole(lengths: list[int], part: int, page: int) -> None:
     with TemporaryDirectory() as directory, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(jsonl_adapter, "_PART", part)
+        patch.setattr(jsonl_adapter, "PART", part)
         path = Path(directory) / "notes.jsonl"
         said = [f"{number}:" + "x" * length for number, length in enumerate(lengths)]
         path.write_text("".join(json.dumps({"say": text}) + "\n" for text in said))

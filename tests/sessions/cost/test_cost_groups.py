@@ -46,6 +46,27 @@ def test_a_branch_is_one_of_a_project_and_a_lane_has_all_its_sessions() -> None:
     assert by("lane") == {LANE: 24.0, NO_LANE: 7.0}
 
 
+def test_a_conversation_has_its_parts_and_their_sub_agents() -> None:
+    sessions = [
+        SessionSummary(agent="claude", session_id="a"),
+        SessionSummary(agent="claude", session_id="a2", kind="continuation", parent_id="a"),
+        SessionSummary(agent="claude", session_id="h", kind="subagent", parent_id="a2"),
+        SessionSummary(agent="claude", session_id="h2", kind="subagent", parent_id="h"),
+        SessionSummary(agent="claude", session_id="f", kind="fork", parent_id="a"),
+        SessionSummary(agent="claude", session_id="lost", kind="subagent", parent_id="nowhere"),
+        SessionSummary(agent="claude", session_id="x", kind="subagent", parent_id="y"),
+        SessionSummary(agent="claude", session_id="y", kind="subagent", parent_id="x"),
+    ]
+    amounts = {one.unified_id: 2.0**at for at, one in enumerate(sessions)}
+    sheet = SpendSummary(rows=tuple(spent(name, usd) for name, usd in amounts.items()))
+    found = total_cost(sheet, sessions, CostOptions(group_by="conversation")).breakdowns or {}
+    assert found["claude:a"].total_usd == 1 + 2 + 4 + 8 and found["claude:a"].session_count == 4
+    assert found["claude:f"].total_usd == 16 and found["claude:lost"].total_usd == 32
+    assert sum(one.total_usd for one in found.values()) == 255  # those that name each other too
+    ranked = overview(sheet, sessions, date(2026, 3, 1), "all time").ranks["session"]
+    assert {rank.key: rank.figure.usd for rank in ranked} == {key: one.total_usd for key, one in found.items()}
+
+
 def test_they_are_ranked_for_the_days_that_are_asked_for() -> None:
     found = overview(SHEET, SESSIONS, date(2026, 3, 1), "30 days")
     assert [(rank.label, rank.figure.usd) for rank in found.ranks["branch"]] == [

@@ -49,8 +49,6 @@ class MainScreen(Screen[None]):
 
     BINDINGS = bindings("main")
     AUTO_FOCUS = "SessionList"
-    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (WIDE, "-wide")]  # noqa: RUF012  (as Screen declares it)
-    VERTICAL_BREAKPOINTS = [(0, "-short"), (TALL, "-tall")]  # noqa: RUF012  (as Screen declares it)
 
     class Painted(Message):
         """The first frame is on the terminal."""
@@ -174,7 +172,6 @@ class MainScreen(Screen[None]):
 
     def on_resize(self, event: events.Resize) -> None:
         """Side by side or one at a time."""
-        self.panes.is_zoomed = False
         # Before the base class lays out: otherwise everything is painted as it looked in the size before, and again.
         self.panes.fit(*event.size)
         self.call_after_refresh(self._settle_layout)

@@ -11,6 +11,7 @@ from textual.strip import Strip
 
 from hermes_tui.clock import Clock
 from hermes_tui.config import USUAL_COLUMNS, Column
+from hermes_tui.tui.widgets.key_count import KeyCount
 from hermes_tui.tui.widgets.session_list.conversation import Conversation
 from hermes_tui.tui.widgets.session_list.list_columns import RowTexts, columns_for, containing
 from hermes_tui.tui.widgets.session_list.order import Order
@@ -61,6 +62,8 @@ class SessionLines(RowView):
         id: str | None = None,  # noqa: A002
     ) -> None:
         super().__init__(id=id)
+        self.key_count = KeyCount()
+        """Digits before a motion."""
         self._clock = clock
         self._badges = badges
         self._forest = Forest()

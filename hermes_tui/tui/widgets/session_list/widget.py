@@ -15,9 +15,6 @@ from hermes_tui.tui.widgets.session_list.rows import ListedPart, ListRow
 
 __all__ = ["SessionList"]
 
-_DIGITS = "0123456789"
-_MOST_TIMES = 9_999
-
 
 class SessionList(SessionLines, can_focus=True):
     """Conversations with a cursor on one of them, forks and helpers folded below where they came from."""
@@ -41,10 +38,6 @@ class SessionList(SessionLines, can_focus=True):
     class MarksChanged(Message):
         """A conversation was marked, or a mark was taken away."""
 
-    _digits = ""
-    """Those that were typed since another key."""
-    _times = 0
-    """The number before the key that is being obeyed; 0 for none."""
     at_once: Callable[[], None] | None = None
     """Called before `HighlightChanged` is sent, so that what it shows is painted together with the cursor."""
 
@@ -70,22 +63,12 @@ class SessionList(SessionLines, can_focus=True):
 
     def on_key(self, event: events.Key) -> None:
         """Digits before a motion say how often: `5j`."""
-        character = event.character or ""
-        if character in _DIGITS[not self._digits :] and character and event.key not in self.screen.active_bindings:
-            self._digits += character
-            event.stop()
-        else:
-            self._digits, self._times = "", min(int(self._digits or 0), _MOST_TIMES)
-
-    def _count(self) -> int:
-        """How often the key is meant, 0 where that was not said; asked for once."""
-        times, self._times = self._times, 0
-        return times
+        self.key_count.typed(event, self.screen)
 
     def action_move(self, step: int) -> None:
         """One conversation up (-1) or down (1), or as many as were typed."""
         before = at = self.cursor
-        for _ in range(self._count() or 1):
+        for _ in range(self.key_count.take() or 1):
             at = self.nearest(at + step, step)
         self.go(at, step)
         if step < 0 and self.cursor == before:
@@ -93,11 +76,11 @@ class SessionList(SessionLines, can_focus=True):
 
     def action_page(self, step: int) -> None:
         """A page up (-1) or down (1)."""
-        self._leap(step * max(1, self.size.height - 1) * (self._count() or 1))
+        self._leap(step * max(1, self.size.height - 1) * (self.key_count.take() or 1))
 
     def action_half_page(self, step: int) -> None:
         """Half a page up (-1) or down (1)."""
-        self._leap(step * max(1, self.size.height // 2) * (self._count() or 1))
+        self._leap(step * max(1, self.size.height // 2) * (self.key_count.take() or 1))
 
     def _leap(self, rows: int) -> None:
         """Cursor and view together, so that the cursor keeps its line of the screen."""
@@ -116,7 +99,7 @@ class SessionList(SessionLines, can_focus=True):
 
     def action_last(self) -> None:
         """To the last one; with a number before it, to the one of that number."""
-        if (number := self._count()) == 0:
+        if (number := self.key_count.take()) == 0:
             self.go(len(self.rows) - 1)
             return
         there = [at for at, row in enumerate(self.rows) if row.conversation is not None]
@@ -129,7 +112,7 @@ class SessionList(SessionLines, can_focus=True):
         at = bisect_left(headings, self.cursor) + (0 if step > 0 else -1)
         if step < 0 and at > 0 and headings[at] + 1 == self.cursor:
             at -= 1
-        at += step * max(0, self._count() - 1)
+        at += step * max(0, self.key_count.take() - 1)
         if 0 <= at < len(headings):
             self.go(headings[at] + 1)
         else:
@@ -234,5 +217,5 @@ class SessionList(SessionLines, can_focus=True):
 
     def on_blur(self) -> None:
         """See `on_focus`. Digits that were typed are forgotten."""
-        self._digits, self._times = "", 0
+        self.key_count.forget()
         self.draw(self.cursor)

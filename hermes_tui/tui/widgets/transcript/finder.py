@@ -44,6 +44,8 @@ class TranscriptFinder:
         """Id of the message that is wanted, or `#` and its index."""
         self._kind: LandmarkKind = "prompt"
         """Of the landmark."""
+        self._times = 1
+        """How many of them further."""
         self._block = ""
         """The block of it that is wanted; empty for any."""
         self._entering = False
@@ -94,12 +96,12 @@ class TranscriptFinder:
         self._wanted = "" if view.complete else "first"
         self._pane.settle()
 
-    def go_to_landmark(self, kind: LandmarkKind, step: int) -> None:
-        """Go to the next (1) or the previous (-1) one, reading what is before where it has to be."""
+    def go_to_landmark(self, kind: LandmarkKind, step: int, times: int = 1) -> None:
+        """Go to the next (1) or the previous (-1) one, so many times, reading what is before where it has to be."""
         view = self._pane.opened.view
         self.stop()
-        self._kind = kind
-        if not go_to_landmark(view, kind, step):
+        self._kind, self._times = kind, go_to_landmark(view, kind, step, times)
+        if self._times:
             if step < 0 and not view.complete and view.is_ready:
                 self._wanted = "landmark"
             elif step > 0 and view.is_cut:
@@ -265,10 +267,9 @@ class TranscriptFinder:
             opened.view.go(opened.view.first)
             self._wanted = "" if read_all else "first"
         elif self._wanted == "landmark":
-            if go_to_landmark(opened.view, self._kind, -1):
-                self._wanted = ""
-            elif read_all:
-                self._wanted = ""
+            self._times = go_to_landmark(opened.view, self._kind, -1, self._times)
+            self._wanted = "landmark" if self._times and not read_all else ""
+            if self._times and read_all:
                 self._not_there(-1, "landmark")
         elif self._wanted == _EDGES[1]:
             self._missing.difference_update(message.id for message in opened.messages[:added])
@@ -294,6 +295,8 @@ class TranscriptFinder:
             if wanted == "landmark":
                 self._block = landmark_blocks(part.messages[at], self._kind)[0 if step > 0 else -1]
             self._show(at, lit=wanted not in ("first", "landmark"))
+            if wanted == "landmark" and self._times > 1:
+                self.go_to_landmark(self._kind, step, self._times - 1)
             self._pane.settle()
 
         self._parts.begin(step, found, there, partial(self._in_no_part, step, wanted))
@@ -314,11 +317,9 @@ class TranscriptFinder:
             self._pane.refuse("The message that was found is not in the conversation any more")
 
     def _match_arrived(self, added: int, *, read_all: bool) -> None:
-        found: int | None = None
-        if self._wanted == "message":
-            found = self._place(read_all, added)
-        elif self.within is not None:
-            found = self.within.next(self._pane.opened.messages, added, -1)
+        is_match = self._wanted != "message"
+        above = self._pane.opened.messages[:added]
+        found = match_in(above, self.within, -1) if is_match else self._place(read_all, added)
         if found is None and not read_all:
             return
         wanted, self._wanted = self._wanted, ""

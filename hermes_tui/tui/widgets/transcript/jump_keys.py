@@ -7,6 +7,7 @@ from textual import events
 from hermes_tui.clock import Clock
 from hermes_tui.sessions.landmarks import LandmarkKind
 from hermes_tui.tui.widgets.hints import Hints
+from hermes_tui.tui.widgets.key_count import KeyCount
 from hermes_tui.tui.widgets.transcript.renderer import TranscriptRenderer
 
 __all__ = ["JumpKeys"]
@@ -19,9 +20,14 @@ class JumpKeys(TranscriptRenderer):
         super().__init__(clock, id=id)
         self._jumps = 0
         """In which direction the next key goes; 0 where it is a key like any other."""
+        self.key_count = KeyCount()
+        """Digits before a motion."""
 
     async def on_key(self, event: events.Key) -> None:
-        """What is typed behind `]` says where to jump, and does nothing else, also in one read with it."""
+        """What is typed behind `]` says where to jump, and does nothing else, also in one read with it. Digits before
+        a motion say how often: `5j`, `5]e`."""
+        if not self._jumps and self.key_count.typed(event, self.screen):
+            return
         own = self.screen.active_bindings.get(event.key)
         if own is not None and own.node is self and own.binding.action.startswith("jump"):
             event.stop()
@@ -32,6 +38,7 @@ class JumpKeys(TranscriptRenderer):
 
     def on_blur(self) -> None:
         """The keys go elsewhere."""
+        self.key_count.forget()
         self.action_jump(0)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
@@ -49,12 +56,12 @@ class JumpKeys(TranscriptRenderer):
         """Go there."""
         step = self._jumps
         self.action_jump(0)
-        self.jump_to(kind, step)
+        self.jump_to(kind, step, self.key_count.take() or 1)
 
     def action_prompt(self, step: int) -> None:
         """Go to the next or the previous prompt."""
-        self.jump_to("prompt", step)
+        self.jump_to("prompt", step, self.key_count.take() or 1)
 
-    def jump_to(self, kind: LandmarkKind, step: int) -> None:
-        """Called to go to the next (1) or the previous (-1) one."""
+    def jump_to(self, kind: LandmarkKind, step: int, times: int) -> None:
+        """Called to go to the next (1) or the previous (-1) one, so many times."""
         raise NotImplementedError

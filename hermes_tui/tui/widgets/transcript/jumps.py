@@ -14,8 +14,14 @@ from session_adapters.model import Message
 __all__ = ["go_to_landmark", "landmark_blocks", "next_landmark", "show_at"]
 
 
-def go_to_landmark(view: View, kind: LandmarkKind, step: int) -> bool:
-    """Put the cursor on the nearest one below (1) or above (-1); False where none is loaded."""
+def go_to_landmark(view: View, kind: LandmarkKind, step: int, times: int = 1) -> int:
+    """Put the cursor on the nearest one below (1) or above (-1), so many times; how many are not loaded."""
+    while times and _go_to_next(view, kind, step):
+        times -= 1
+    return times
+
+
+def _go_to_next(view: View, kind: LandmarkKind, step: int) -> bool:
     if not view.is_ready:
         return False
     entries, here = view.column.entries, view.cursor

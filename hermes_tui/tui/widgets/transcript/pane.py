@@ -275,17 +275,17 @@ class TranscriptPane(JumpKeys, can_focus=True, inherit_bindings=False):
 
     def action_move(self, lines: int) -> None:
         """Move the cursor."""
-        self.view.move(lines)
+        self.view.move(lines * (self.key_count.take() or 1))
         self._moved()
 
     def action_page(self, pages: int) -> None:
         """Move the view by a page, one line kept."""
-        self.view.scroll(pages * max(self.view.height - 1, 1))
+        self.view.scroll(pages * max(self.view.height - 1, 1) * (self.key_count.take() or 1))
         self._moved()
 
     def action_half_page(self, pages: int) -> None:
         """Move the view by half a page."""
-        self.view.scroll(pages * max(self.view.height // 2, 1))
+        self.view.scroll(pages * max(self.view.height // 2, 1) * (self.key_count.take() or 1))
         self._moved()
 
     def action_first(self) -> None:
@@ -310,9 +310,9 @@ class TranscriptPane(JumpKeys, can_focus=True, inherit_bindings=False):
             self.lay_out()
             run_beside(self, self.poll, "transcript.behind")
 
-    def jump_to(self, kind: LandmarkKind, step: int) -> None:
-        """Go to the next or the previous one, reading what is before where it has to be."""
-        self.finder.go_to_landmark(kind, step)
+    def jump_to(self, kind: LandmarkKind, step: int, times: int) -> None:
+        """Go to the next or the previous one, so many times, reading what is before where it has to be."""
+        self.finder.go_to_landmark(kind, step, times)
 
     def action_open(self) -> None:
         """Read what the sub-agent did that this line calls, or show its image, or open or close the block."""

@@ -1,7 +1,7 @@
-"""Looks for something in the parts of a session that are not loaded, and keeps none of them but the one that has it.
+"""Looks through the parts of a session that are not loaded, one at a time.
 
-A session of hundreds of megabytes takes no more memory for that than a short one; each part takes a few hundredths of
-a second, and the border says how far it is.
+None is kept but the one that has what is looked for: a session of hundreds of megabytes takes no more memory for that
+than a short one. Each part takes a few hundredths of a second, and the border says how far it is.
 """
 
 from __future__ import annotations

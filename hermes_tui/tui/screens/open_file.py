@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -12,11 +13,15 @@ from hermes_tui.display import safe
 from hermes_tui.errors import HermesTuiError
 from hermes_tui.platform.daemon_call import in_thread
 from hermes_tui.platform.external_programs import editor_at, run_outside
+from hermes_tui.sessions.calls import output_text
 from hermes_tui.sessions.file_places import FilePlace, named_by, named_in, there
 from hermes_tui.tui.widgets.transcript.view import View
 from session_adapters.model import Message, SessionSummary
 
 __all__ = ["open_file"]
+
+_MOST = 20
+"""Places in the output of a call that are looked at."""
 
 
 class _Reading(Protocol):
@@ -58,7 +63,7 @@ async def open_file(pane: _Reading) -> None:
 
 
 def _named(pane: _Reading) -> list[FilePlace]:
-    """What the row under the cursor names, then the call that it is of."""
+    """What the row under the cursor names, then the call that it is of, then what came of that."""
     piece, message, view = pane.view.piece(), pane.message, pane.view
     if piece is None or message is None:
         return []
@@ -66,7 +71,7 @@ def _named(pane: _Reading) -> list[FilePlace]:
     places = list(named_in(row if isinstance(row, str) else "".join(part.text for part in row)))
     for at, call in enumerate(message.tool_calls):
         if piece.block == f"tool{at}":
-            places += named_by(call)
+            places += (*named_by(call), *islice(named_in(output_text(call.output)), _MOST))
     return places
 
 

@@ -8,7 +8,7 @@ from typing import Generic, Protocol, TypeVar
 from textual.message import Message
 from textual.strip import Strip
 
-from hermes_tui.tui.widgets.styled import Parts, RowView
+from hermes_tui.tui.widgets.styled import NotedRows, Parts
 
 __all__ = ["RecordTable"]
 
@@ -21,22 +21,20 @@ class _HasIdentity(Protocol):
 Record = TypeVar("Record", bound=_HasIdentity)
 
 
-class RecordTable(RowView, Generic[Record], can_focus=True, inherit_bindings=False):
+class RecordTable(NotedRows, Generic[Record], can_focus=True, inherit_bindings=False):
     """The cursor stays on its record when there are others. New data draws the lines that look different.
 
     A subclass gives `parts`, and `heads` where it has heads.
     """
 
-    class Moved(Message):
-        """The cursor is on another record, or that one has changed."""
-
     class Opened(Message):
         """What the record under the cursor stands for is wanted."""
+
+    GAP, MARGIN = 1, 2
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002
         super().__init__(id=id)
         self._rows: tuple[Record, ...] = ()
-        self._note = ""
 
     @property
     def rows(self) -> Sequence[Record]:
@@ -59,10 +57,10 @@ class RecordTable(RowView, Generic[Record], can_focus=True, inherit_bindings=Fal
 
     def show(self, rows: Sequence[Record], note: str = "") -> None:
         """Show these, or `note` where there are none."""
-        if (tuple(rows), note) == (self._rows, self._note):
+        if (tuple(rows), note) == (self._rows, self.note):
             return
         before, drawn, top = self.highlighted, self._drawn(), self.scroll_offset.y
-        self._rows, self._note = tuple(rows), note
+        self._rows, self.note = tuple(rows), note
         found = (at for at, row in enumerate(rows) if before is not None and row.identity == before.identity)
         self.cursor = next(found, self.nearest(self.cursor if before is not None else 0))
         self.fit()
@@ -79,17 +77,9 @@ class RecordTable(RowView, Generic[Record], can_focus=True, inherit_bindings=Fal
     def _drawn(self) -> Sequence[Parts]:
         return [self.heads(), *(self.parts(at) for at in range(self.count))]
 
-    def moved(self) -> None:
-        """Say it."""
-        self.post_message(self.Moved())
-
     def render_line(self, y: int) -> Strip:
         """A head, a line, or why there is none."""
-        if y < self.HEAD and self._rows:
-            return self.strip(self.heads())
-        if y == self.HEAD + 1 and not self._rows:
-            return self.strip([(f"  {self._note}", "faint")])
-        return super().render_line(y)
+        return self.strip(self.heads()) if y < self.HEAD and self._rows else super().render_line(y)
 
     def action_open(self) -> None:
         """Ask for what the record stands for."""

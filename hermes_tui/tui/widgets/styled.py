@@ -9,11 +9,14 @@ from rich.segment import Segment
 from rich.style import Style
 from textual import events
 from textual.geometry import Size
+from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 from textual.widget import Widget
 
-__all__ = ["Part", "Parts", "RowView", "Styled", "TextView", "looks"]
+from hermes_tui.tui.widgets.cells import fit
+
+__all__ = ["FoldedRows", "NotedRows", "Part", "Parts", "RowView", "Styled", "TextView", "looks"]
 
 Part = tuple[str, str]
 """A text, safe for a terminal, and its purpose: empty for plain, else one of those that the widget names."""
@@ -210,3 +213,46 @@ class RowView(ScrollView, Styled, inherit_bindings=False):
     def action_edge(self, edge: int) -> None:
         """To the first (-1) or the last (1)."""
         self.go(0 if edge < 0 else self.count - 1, -edge)
+
+
+class NotedRows(RowView, inherit_bindings=False):
+    """Rows, or one line of text where there are none; says when the cursor is on another row."""
+
+    GAP, MARGIN = 0, 1
+    """Lines above that text, below the heads, and blanks before it."""
+    note = ""
+    """The text; safe for a terminal."""
+
+    class Moved(Message):
+        """The cursor is on another row, or what is shown has changed."""
+
+    def moved(self) -> None:
+        """Say it."""
+        self.post_message(self.Moved())
+
+    def say(self, note: str) -> None:
+        """Show this where there are no rows."""
+        self.note = note
+        self.refresh()
+
+    def render_line(self, y: int) -> Strip:
+        """A row, or the text."""
+        if self.count:
+            return super().render_line(y)
+        said = " " * self.MARGIN + fit(self.note, self.scrollable_content_region.width - self.MARGIN - 1)
+        return self.strip([(said, "faint")] if y == self.HEAD + self.GAP else ())
+
+
+class FoldedRows(NotedRows, inherit_bindings=False):
+    """Rows that open and close."""
+
+    def clicked(self, at: int, event: events.Click) -> None:
+        """Put the cursor there; on the cursor, open or close."""
+        if at == self.cursor:
+            self.action_fold()
+        else:
+            self.go(at)
+
+    def action_fold(self) -> None:
+        """Open or close what the cursor is on."""
+        raise NotImplementedError

@@ -6,16 +6,13 @@ from collections.abc import Iterator, Sequence
 from itertools import accumulate, islice, takewhile
 from typing import ClassVar, NamedTuple
 
-from textual import events
 from textual.geometry import Size
-from textual.message import Message
-from textual.strip import Strip
 
 from hermes_tui.display import counted, safe
 from hermes_tui.sessions.edits import FileDiff
 from hermes_tui.tui.keymap import bindings
 from hermes_tui.tui.widgets.cells import fit, width_of
-from hermes_tui.tui.widgets.styled import Part, RowView, looks
+from hermes_tui.tui.widgets.styled import FoldedRows, Part, looks
 from hermes_tui.tui.widgets.transcript.layout.text import excerpt, fold
 
 __all__ = ["EditsView"]
@@ -35,15 +32,12 @@ class _EditsRow(NamedTuple):
     text: str = ""
 
 
-class EditsView(RowView, can_focus=True, inherit_bindings=False):
+class EditsView(FoldedRows, can_focus=True, inherit_bindings=False):
     """`show` it the files; only rows in view are drawn."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = looks("removed", "added", "faint", "heading", "cursor")
     BINDINGS = bindings("edits")
     ALLOW_SELECT = False
-
-    class Moved(Message):
-        """The cursor is on another row."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -53,7 +47,6 @@ class EditsView(RowView, can_focus=True, inherit_bindings=False):
         self._laid: dict[int, list[_EditsRow]] = {}
         """The rows of files that were opened, for the width there is."""
         self._width = 0
-        self._note = ""
 
     @property
     def count(self) -> int:
@@ -64,11 +57,6 @@ class EditsView(RowView, can_focus=True, inherit_bindings=False):
     def file(self) -> int:
         """Index of the file that the cursor is on; -1 for none."""
         return self._rows[self.cursor].file if 0 <= self.cursor < len(self._rows) else -1
-
-    def say(self, note: str) -> None:
-        """Show one line of text instead; it must be safe for a terminal."""
-        self._note = note
-        self.refresh()
 
     def show(self, files: Sequence[FileDiff]) -> None:
         """Show these, the cursor on the first."""
@@ -119,10 +107,6 @@ class EditsView(RowView, can_focus=True, inherit_bindings=False):
 
     # Moving and folding --------------------------------------------------------------------------------------
 
-    def moved(self) -> None:
-        """Say it."""
-        self.post_message(self.Moved())
-
     def action_file(self, step: int) -> None:
         """To the next (1) file, or to the beginning of this or the one before (-1)."""
         heads = [at for at, row in enumerate(self._rows) if not row.mark]
@@ -167,20 +151,6 @@ class EditsView(RowView, can_focus=True, inherit_bindings=False):
         if self.scrollable_content_region.width != self._width:
             self._lay()
             self.show_cursor()
-
-    def clicked(self, at: int, event: events.Click) -> None:
-        """Put the cursor there; on the cursor, open or close."""
-        if at == self.cursor:
-            self.action_fold()
-        else:
-            self.go(at)
-
-    def render_line(self, y: int) -> Strip:
-        """One line of the part in view."""
-        if not self._rows:
-            width = self.scrollable_content_region.width
-            return self.strip([(f" {fit(self._note, width - 2)}", "faint")] if y == 0 else (), width=width)
-        return super().render_line(y)
 
     def parts(self, at: int) -> list[Part]:
         """A file with what became of it, or a line with its mark."""

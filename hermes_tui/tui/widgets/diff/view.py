@@ -5,24 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-from textual import events
 from textual.geometry import Size
-from textual.message import Message
-from textual.strip import Strip
 
 from hermes_tui.sessions.diff import SessionDiff
 from hermes_tui.tui.keymap import bindings
-from hermes_tui.tui.widgets.cells import fit, width_of
+from hermes_tui.tui.widgets.cells import width_of
 from hermes_tui.tui.widgets.diff.rows import AnyRow, DiffBlock, blocks_of, lay_out, use_rows
 from hermes_tui.tui.widgets.diff.texts import Piece
-from hermes_tui.tui.widgets.styled import Part, RowView, looks
+from hermes_tui.tui.widgets.styled import FoldedRows, Part, looks
 
 __all__ = ["DiffView"]
 
 _BETWEEN = " │ "
 
 
-class DiffView(RowView, can_focus=True, inherit_bindings=False):
+class DiffView(FoldedRows, can_focus=True, inherit_bindings=False):
     """`show` it a comparison. Equal runs are one line until opened; only rows in view are drawn."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = looks(
@@ -30,9 +27,6 @@ class DiffView(RowView, can_focus=True, inherit_bindings=False):
     )
     BINDINGS = bindings("diff")
     ALLOW_SELECT = False
-
-    class Moved(Message):
-        """The cursor or what is shown has changed."""
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002
         super().__init__(id=id)
@@ -42,7 +36,6 @@ class DiffView(RowView, can_focus=True, inherit_bindings=False):
         self._rows: list[AnyRow] = []
         self.cursor = 0
         self._width = 0
-        self._note = ""
         self._shows_uses = False
 
     # What is shown -----------------------------------------------------------------------------------------
@@ -74,18 +67,13 @@ class DiffView(RowView, can_focus=True, inherit_bindings=False):
         self._diff = diff
         self._blocks = blocks_of(diff)
         self._opened.clear()
-        self._note = "Neither session has a message." if not self._blocks else ""
+        self.note = "Neither session has a message." if not self._blocks else ""
         self._lay()
         self.cursor = -1
         if any(not block.is_equal for block in self._blocks):
             self.action_change(1)
         else:
             self.go(0)
-
-    def say(self, note: str) -> None:
-        """Show one line of text instead; it must be safe for a terminal."""
-        self._note = note
-        self.refresh()
 
     def _lay(self) -> None:
         """Work out the rows for the width it has; the cursor stays on its block."""
@@ -114,10 +102,6 @@ class DiffView(RowView, can_focus=True, inherit_bindings=False):
         return next((at for at, row in enumerate(self._rows) if row.block == block), 0)
 
     # Moving ------------------------------------------------------------------------------------------------
-
-    def moved(self) -> None:
-        """Say it."""
-        self.post_message(self.Moved())
 
     def action_page(self, step: int) -> None:
         """A page down (1) or up (-1), the view with the cursor."""
@@ -187,22 +171,6 @@ class DiffView(RowView, can_focus=True, inherit_bindings=False):
         if self.scrollable_content_region.width != self._width:
             self._lay()
             self._in_view()
-
-    def clicked(self, at: int, event: events.Click) -> None:
-        """Put the cursor there; on the cursor, open or close."""
-        if at == self.cursor:
-            self.action_fold()
-        else:
-            self.go(at)
-
-    def render_line(self, y: int) -> Strip:
-        """One line of the part in view."""
-        width, at = self.scrollable_content_region.width, y + self.scroll_offset.y
-        if not self._rows:
-            return self.strip([(f" {fit(self._note, width - 2)}", "faint")] if y == 0 else (), width=width)
-        if at >= self.count:
-            return self.strip((), width=width)
-        return self.strip(self.parts(at), "cursor" if at == self.cursor else "", width)
 
     def parts(self, at: int) -> list[Part]:
         """Its mark, and one side or both."""

@@ -1,0 +1,190 @@
+"""Twelve tasks of a day with the program, each in at most eight keys; a word that is typed counts as one.
+
+Written down before they were tried. The keys are those of someone who knows `?`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from textual.pilot import Pilot
+
+from hermes_tui.demo import STATIC_NOW
+from hermes_tui.demo.home import write_home
+from hermes_tui.tui.screens.dialogs.export import ARMED_AFTER, ExportScreen
+from hermes_tui.tui.screens.dialogs.save_file import SaveFile
+from hermes_tui.tui.screens.dialogs.tags import TagsScreen
+from pilots import main_of, screen_text, toasts, until
+
+Program = Callable[..., AbstractAsyncContextManager[Pilot[None]]]
+
+MOST = 8
+
+
+class Step(NamedTuple):
+    """What is typed, and what is to be seen then, on the screen or in a toast."""
+
+    typed: str
+    """The name of a key, or with a blank at its end a word."""
+    seen: str = ""
+
+
+class Task(NamedTuple):
+    """From the list, with the cursor on the session of that title."""
+
+    wish: str
+    title: str
+    steps: tuple[Step, ...]
+
+
+TASKS = (
+    Task(
+        "which session touched address.py, and what did it cost",
+        "Checkout in one page",
+        (
+            Step("slash"),
+            Step("file:address.py since:7d ", "Make `address` pass"),
+            Step("enter", "Make `address` pass"),
+        ),
+    ),
+    Task(
+        "find the last error in this session and open its file at the line",
+        "Fix the flaky login test",
+        (
+            Step("enter", "Fix the flaky login test"),
+            Step("left_square_bracket"),
+            Step("e", "exit 1"),
+            Step("E", "tests/test_login.py is not there"),  # it is a file of another machine
+        ),
+    ),
+    Task(
+        "what failed the second time",
+        "Make `address` pass the strict type check.",
+        (
+            Step("enter", "strict type check"),
+            Step("g"),
+            Step("2"),
+            Step("right_square_bracket"),
+            Step("e", "mypy --strict src/shop/basket.py"),
+            Step("o", "8 errors"),
+        ),
+    ),
+    Task(
+        "show me only what Codex did in shop, dearest first",
+        "Checkout in one page",
+        (
+            Step("a"),
+            Step("w"),
+            Step("o", "Sort by cost"),
+            Step("cost "),
+            Step("enter", "Make `address` pass"),
+        ),
+    ),
+    Task(
+        "what did it change, as a patch",
+        "Checkout in one page",
+        (Step("D", "files"), Step("e", ".patch"), Step("enter", "Wrote ")),
+    ),
+    Task(
+        "read the sub-agent's answer and come back",
+        "Fix the flaky login test",
+        (
+            Step("enter", "Fix the flaky login test"),
+            Step("left_square_bracket"),
+            Step("s", "Search for TODO"),
+            Step("enter", "Search for TODO comments"),
+            Step("G"),
+            Step("escape", "Fix the flaky login test"),
+        ),
+    ),
+    Task(
+        "save the picture that somebody sent",
+        "Was steht auf dem Schild? 📷",
+        (
+            Step("enter", "Schild"),
+            Step("left_square_bracket"),
+            Step("i", "[image/"),
+            Step("w", "Save the image"),
+            Step("enter", "Wrote ~/hermes-was-steht"),
+        ),
+    ),
+    Task(
+        "where does this session speak of rates, and where else",
+        "VAT by country",
+        (
+            Step("enter", "VAT by country"),
+            Step("g"),
+            Step("slash", "find"),
+            Step("rates "),
+            Step("enter", "1 of"),
+            Step("n", "2 of"),
+        ),
+    ),
+    Task(
+        "what did we spend this month, by branch",
+        "Checkout in one page",
+        (
+            Step("C", "last 30 days"),
+            Step("r", "last 90 days"),
+            Step("r", "this month"),
+            Step("tab"),
+            Step("tab"),
+            Step("tab", "By branch"),
+        ),
+    ),
+    Task(
+        "how does the fork differ from its origin",
+        "Try it as two pages: address and delivery together",
+        (Step("d", "Checkout in one page"), Step("n")),
+    ),
+    Task(
+        "copy the command that failed",
+        "Fix the flaky login test",
+        (
+            Step("enter", "Fix the flaky login test"),
+            Step("left_square_bracket"),
+            Step("e", "error"),
+            Step("y", "Copy"),
+            Step("enter", "opied"),
+        ),
+    ),
+    Task(
+        "tag three sessions at once",
+        "Checkout in one page",
+        (
+            Step("space"),
+            Step("space"),
+            Step("space", "3 marked"),
+            Step("t", "Tags of 3 marked sessions"),
+            Step("release "),
+            Step("enter"),
+            Step("k", "#release"),
+        ),
+    ),
+)
+
+
+def test_none_takes_more_than_eight_keys() -> None:
+    assert len(TASKS) == 12
+    assert {task.wish: len(task.steps) for task in TASKS if len(task.steps) > MOST} == {}
+
+
+@pytest.mark.parametrize("task", TASKS, ids=lambda task: task.wish.replace(" ", "-")[:40])
+async def test_it_is_done(program: Program, tmp_path: Path, task: Task) -> None:
+    home = tmp_path / "demo"
+    write_home(home, STATIC_NOW)
+    async with program(home, size=(160, 48), now=STATIC_NOW, attention=True) as pilot:
+        main = main_of(pilot)
+        named = [one for one in main.snapshot.sessions if one.title.startswith(task.title) and one.kind != "subagent"]
+        assert named, [one.title for one in main.snapshot.sessions]
+        main.sessions.reveal(named[0].unified_id)
+        for typed, seen in task.steps:
+            if typed == "enter" and isinstance(pilot.app.screen, ExportScreen | SaveFile | TagsScreen):
+                await pilot.pause(ARMED_AFTER)
+            await pilot.press(*(typed.strip() if typed.endswith(" ") else [typed]))
+            if seen:
+                await until(pilot, lambda: seen in "\n".join([screen_text(pilot), *toasts(pilot)]))  # noqa: B023

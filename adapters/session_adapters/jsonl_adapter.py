@@ -267,6 +267,7 @@ class JsonlTranscript(Transcript, Generic[B]):
                             yield line.offset / stop, other.builder.drain()
             except OSError:
                 pass  # following the file says that it is gone
+            self.problems = other.builder.damaged.problems(self.agent, self.path, self.session_id)
             yield 1.0, other.builder.messages
 
         return read()

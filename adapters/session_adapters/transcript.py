@@ -110,6 +110,17 @@ class Transcript(ABC):
         of them is kept, and any thread may read them. None where what is earlier has to be loaded for that."""
         return None
 
+    def whole(self) -> Iterator[tuple[float, Sequence[Message]]]:
+        """All messages of the shown branch from the first on, a few at a time where that can be; else all are loaded
+        first. `problems` are those of all of it at the end."""
+        stream = None if self.complete else self.stream()
+        if stream is not None:
+            yield from stream
+            return
+        while not self.complete and self.earlier():
+            yield 0.0, ()
+        yield 1.0, self.messages
+
     def part(self, step: int) -> Transcript | None:
         """What stands before the loaded part (-1), behind it (1), or at the very beginning (0): a few megabytes of
         it, to be read and followed without the rest. None where there is nothing, or it cannot be read alone."""

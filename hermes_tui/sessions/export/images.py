@@ -90,13 +90,7 @@ def _all_of(transcript: Transcript) -> Iterator[Sequence[Message]]:
     if transcript.branches:
         yield transcript.every_branch()
         return
-    stream = None if transcript.complete else transcript.stream()
-    if stream is not None:
-        yield from (messages for _, messages in stream)
-        return
-    while not transcript.complete and transcript.earlier():
-        pass
-    yield transcript.messages
+    yield from (messages for _, messages in transcript.whole())
 
 
 def inline_images(opener: Opener) -> InlineImages:

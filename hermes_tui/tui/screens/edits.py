@@ -72,16 +72,15 @@ class EditsScreen(FullScreen[None]):
     def _collect(self, over: Event) -> tuple[SessionEdits, tuple[FileDiff, ...]]:
         """In a thread."""
         transcript = self._manager.open(self._summary.agent, self._summary.session_id)
-        while not transcript.complete and not over.is_set() and transcript.earlier():
-            self._far = f"Reading … {counted(len(transcript.messages), 'message')}"
-        self._not_read = len(transcript.problems) + (not transcript.complete)
         found = SessionEdits(self._summary.cwd)
-        for number, message in enumerate(transcript.messages):
+        for share, messages in transcript.whole():
+            far = f"{share:.0%}".replace("%", " %") if share else counted(len(transcript.messages), "message")
+            self._far = f"Reading … {far}"
+            for message in messages:
+                found.take(message)
             if over.is_set():
                 break
-            if not number % 100:
-                self._far = f"Comparing … {number:,} of {counted(len(transcript.messages), 'message')}"
-            found.take(message)
+        self._not_read = len(transcript.problems) + (not transcript.complete and transcript.stream() is None)
         return found, tuple(FileDiff.of(file) for file in found.files if not over.is_set())
 
     def _say_how_far(self) -> None:

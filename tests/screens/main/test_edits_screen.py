@@ -19,6 +19,7 @@ from hermes_tui.tui.screens.dialogs.export import ExportScreen
 from hermes_tui.tui.screens.edits import EditsScreen
 from hermes_tui.tui.widgets.diff.edits_view import EditsView
 from pilots import screen_text, toasts, until
+from transcripts import GrowingTranscript, talk
 
 Program = Callable[..., AbstractAsyncContextManager[Pilot[None]]]
 
@@ -138,16 +139,12 @@ async def test_what_cannot_be_read_is_said(program: Program, home: Path, monkeyp
 async def test_what_is_missing_of_the_session_is_said(
     program: Program, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    class Torn:
-        complete = False
-        problems = ()
-        messages = ()
-
+    class Torn(GrowingTranscript):
         def earlier(self) -> int:
             return 0
 
     async with program(home) as pilot:
-        monkeypatch.setattr(cast(HermesApp, pilot.app).manager, "open", lambda *_: Torn())
+        monkeypatch.setattr(cast(HermesApp, pilot.app).manager, "open", lambda *_: Torn(talk(9), page=3))
         await shown(pilot)
         assert "not all could be read" in screen_text(pilot).splitlines()[0]
 
@@ -158,18 +155,14 @@ async def test_esc_ends_a_long_reading_that_says_how_far_it_is(
     over = Event()
     pages: list[int] = []
 
-    class Endless:
-        complete = False
-        problems = ()
-        messages = range(1200)
-
+    class Endless(GrowingTranscript):
         def earlier(self) -> int:
             pages.append(1)
             over.wait(0.01)
             return 1
 
     async with program(home) as pilot:
-        monkeypatch.setattr(cast(HermesApp, pilot.app).manager, "open", lambda *_: Endless())
+        monkeypatch.setattr(cast(HermesApp, pilot.app).manager, "open", lambda *_: Endless(talk(2400), page=1200))
         await pilot.press("D")
         await until(pilot, lambda: "Reading … 1,200 messages" in screen_text(pilot))
         await pilot.press("escape")

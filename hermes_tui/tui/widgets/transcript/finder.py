@@ -267,7 +267,7 @@ class TranscriptFinder:
             opened.view.go(opened.view.first)
             self._wanted = "" if read_all else "first"
         elif self._wanted == "landmark":
-            self._times = go_to_landmark(opened.view, self._kind, -1, self._times)
+            self._times = go_to_landmark(opened.view, self._kind, -1, self._times, added)
             self._wanted = "landmark" if self._times and not read_all else ""
             if self._times and read_all:
                 self._not_there(-1, "landmark")

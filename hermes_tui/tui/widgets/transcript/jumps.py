@@ -14,18 +14,19 @@ from session_adapters.model import Message
 __all__ = ["go_to_landmark", "landmark_blocks", "next_landmark", "show_at"]
 
 
-def go_to_landmark(view: View, kind: LandmarkKind, step: int, times: int = 1) -> int:
-    """Put the cursor on the nearest one below (1) or above (-1), so many times; how many are not loaded."""
-    while times and _go_to_next(view, kind, step):
-        times -= 1
+def go_to_landmark(view: View, kind: LandmarkKind, step: int, times: int = 1, above: int | None = None) -> int:
+    """Put the cursor on the nearest one below (1) or above (-1), so many times; how many are not loaded. `above`: the
+    entries from that one on to the cursor are known to have none."""
+    while times and _go_to_next(view, kind, step, view.cursor.entry if above is None else above):
+        times, above = times - 1, None
     return times
 
 
-def _go_to_next(view: View, kind: LandmarkKind, step: int) -> bool:
+def _go_to_next(view: View, kind: LandmarkKind, step: int, start: int) -> bool:
     if not view.is_ready:
         return False
     entries, here = view.column.entries, view.cursor
-    index: int | None = here.entry
+    index: int | None = start
     while index is not None:
         entry = entries[index]
         blocks = landmark_blocks(entry.message, kind) if entry.height else []

@@ -196,6 +196,8 @@ class TranscriptPane(JumpKeys, can_focus=True, inherit_bindings=False):
         view, opened = self.view, self.opened
         if opened.loading or opened.stuck or view.complete or opened.transcript is None or not self.strips:
             return
+        if self.finder.needs_earlier and opened.is_heavy:
+            self.finder.arrived(0)  # in parts, where that can be
         if self.finder.needs_earlier or view.column.tops[view.top.entry] + view.top.line < 2 * view.height:
             opened.loading = True
             run_beside(self, partial(self._load_earlier, opened), "transcript.earlier")
@@ -364,10 +366,8 @@ class TranscriptPane(JumpKeys, can_focus=True, inherit_bindings=False):
         self._toggle_kind(tools=False)
 
     def _toggle_kind(self, *, tools: bool) -> None:
-        messages = self.messages
-        if not any(
-            message.tool_calls or message.role == "tool" if tools else message.thinking for message in messages
-        ):
+        has = (one.tool_calls or one.role == "tool" if tools else one.thinking for one in self.messages)
+        if not any(has):
             what = "tool calls" if tools else "thinking"
             self.refuse(f"There is nothing to open: the messages that are loaded have no {what}")
         else:

@@ -358,3 +358,20 @@ def test_what_was_undone_is_not_seen_and_its_compactions_do_not_count() -> None:
     view = context_view("pi", messages)
     assert view.seen == (True, False, False, True)
     assert (view.checkpoint, view.checkpoints) == (0, 0)
+
+
+def test_codex_records_the_window_itself(manager_of: ManagerOf) -> None:
+    """Of every call that a window was recorded of, whichever record came first."""
+    manager = manager_of("codex")
+    told = 0
+    for one in manager.list("codex", limit=None):
+        raw = Path(one.path).read_text()
+        session = manager.get("codex", one.session_id)
+        counted = [
+            message for message in session.messages if message.token_usage is not None and not message.inherited
+        ]
+        if '"model_context_window":258400' in raw.replace(" ", "") and counted:
+            assert counted[-1].context_window == 258_400
+            view = context_view("codex", session.messages)
+            told += view.model_window == 258_400 and gauged(view) == view
+    assert told > 5

@@ -2,8 +2,8 @@
 
     PYTHONPATH=tests:tests/helpers python -m benchmarks [--corpus DIR] [--fast-resume PATH] [--size M] [--large L]
                                           [--runs 5] [--idle 300] [--ccusage PATH]
-                                          [--only start,list,search,typing,queries,costs,agents,big,idle,attention,
-                                          recall] [--queries 10000] [--into docs/performance.md]
+                                          [--only start,list,search,typing,queries,costs,agents,big,long,idle,
+                                          attention,recall] [--queries 10000] [--into docs/performance.md]
 
 The corpora are written by `tests/corpus/make_corpus.py`. fast-resume is put beside ours when
 its command `fr` is found: `python3 -m venv V && V/bin/pip install fast-resume==2.14.0`, `--fast-resume V/bin/fr`.
@@ -22,7 +22,7 @@ from benchmarks.attention import attending
 from benchmarks.corpora import Corpora
 from benchmarks.costs import spending
 from benchmarks.many import listings
-from benchmarks.measures import Row, Tool, big_file, listing, start_and_keys, waiting
+from benchmarks.measures import Row, Tool, big_file, listing, long_sessions, start_and_keys, waiting
 from benchmarks.recall import recalling
 from benchmarks.search import searching
 from benchmarks.table import figure, markdown, put
@@ -39,7 +39,9 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--idle", type=float, default=300.0, help="seconds to be left alone")
     parser.add_argument(
-        "--only", default="", help="start, list, search, typing, queries, costs, agents, big, idle, attention, recall"
+        "--only",
+        default="",
+        help="start, list, search, typing, queries, costs, agents, big, long, idle, attention, recall",
     )
     parser.add_argument("--queries", type=int, default=10_000, help="how many are typed")
     parser.add_argument("--into", type=Path, help="a Markdown document whose table of figures is to be written anew")
@@ -57,7 +59,20 @@ def _tools(scratch: Path, fast_resume: str | None) -> tuple[Tool, Tool | None]:
 
 def _measured(given: argparse.Namespace, corpora: Corpora, scratch: Path) -> Iterator[Row]:
     ours, theirs = _tools(scratch, given.fast_resume)
-    every = ("start", "list", "search", "typing", "queries", "costs", "agents", "big", "idle", "attention", "recall")
+    every = (
+        "start",
+        "list",
+        "search",
+        "typing",
+        "queries",
+        "costs",
+        "agents",
+        "big",
+        "long",
+        "idle",
+        "attention",
+        "recall",
+    )
     wanted = given.only.split(",") if given.only else every
     for tool in (ours, theirs):
         if tool is not None:
@@ -85,6 +100,8 @@ def _measured(given: argparse.Namespace, corpora: Corpora, scratch: Path) -> Ite
     if "big" in wanted:
         ours.forget()
         yield from big_file(ours, corpora.big(), given.runs)
+    if "long" in wanted:
+        yield from long_sessions(ours, corpora)
 
 
 def _shown(row: Row) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import tempfile
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from corpus.make_corpus import make_corpus
 __all__ = ["Corpora"]
 
 _BIG = 400 * 1000 * 1000
+_MANY = 50_000
 _BIG_SESSION = "2a3d5a4e-6c3b-4d51-9d0a-6f1f6f4b7c11"
 _LONG_AGO = datetime(2026, 1, 1, 1, tzinfo=UTC)
 
@@ -36,16 +38,24 @@ class Corpora:
 
     def big(self) -> Path:
         """A home with one Claude Code session of 400 MB whose last words are `the very last line`."""
-        home = self.folder / "big"
+        output = "\n".join(f"{line:06} the quick brown fox jumps over the lazy dog" for line in range(400))
+        return self._long("big", output, lambda size, turns: size < _BIG)
+
+    def many(self) -> Path:
+        """The same with 50,000 short messages."""
+        return self._long("many", "made", lambda size, turns: turns < _MANY // 5)
+
+    def _long(self, name: str, output: str, goes_on: Callable[[int, int], bool]) -> Path:
+        """In its third turn a file is changed, in its fourth a command fails."""
+        home = self.folder / name
         path = home / ".claude" / "projects" / "-home-dev-big" / f"{_BIG_SESSION}.jsonl"
         if path.is_file():
             return home
         path.parent.mkdir(parents=True)
-        print("making a session of 400 MB …", file=sys.stderr)
-        output = "\n".join(f"{line:06} the quick brown fox jumps over the lazy dog" for line in range(400))
+        print(f"making a long session ({name}) …", file=sys.stderr)
         with path.open("wb") as file:
             turn = 0
-            while file.tell() < _BIG:
+            while goes_on(file.tell(), turn):
                 file.write(_turn(turn, f"Go on, part {turn}.", output, "Done."))
                 turn += 1
             file.write(_turn(turn, "Last one.", "made", "This is the very last line."))
@@ -54,8 +64,11 @@ class Corpora:
 
 def _turn(turn: int, prompt: str, output: str, answer: str) -> bytes:
     """The lines of a turn in which a command is run."""
-    call = {"type": "tool_use", "id": f"toolu_{turn:022}", "name": "Bash", "input": {"command": "make part"}}
-    result = {"type": "tool_result", "tool_use_id": call["id"], "content": output}
+    call: dict[str, Any] = {"type": "tool_use", "id": f"toolu_{turn:022}"}
+    call |= {"name": "Bash", "input": {"command": "make the part that fails" if turn == 3 else "make part"}}
+    if turn == 2:
+        call |= {"name": "Edit", "input": {"file_path": "/home/dev/big/a.py", "old_string": "x", "new_string": "y"}}
+    result = {"type": "tool_result", "tool_use_id": call["id"], "content": output, "is_error": turn == 3}
     usage = {"input_tokens": 9, "cache_read_input_tokens": 900, "output_tokens": 60}
     contents: list[tuple[str, Any, dict[str, Any]]] = [
         ("user", prompt, {}),

@@ -14,9 +14,10 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
+from benchmarks.corpora import Corpora
 from benchmarks.terminal import Terminal
 
-__all__ = ["Row", "Tool", "big_file", "idle", "listing", "start_and_keys", "waiting"]
+__all__ = ["Row", "Tool", "big_file", "idle", "listing", "long_sessions", "start_and_keys", "waiting"]
 
 
 class Row(NamedTuple):
@@ -61,6 +62,8 @@ _ROW = re.compile(r"\w.*\s\d{1,3}(s|m|h|d|w|mo|y)\b")
 """Words and, after them, an age: how both tools show a session. Frames, headings and empty tables are none."""
 
 
+_LIMIT = 120.0
+"""Seconds for what has to read all of it."""
 _STARTED = 2.0
 """Seconds without a byte after which a program has started: ours shows the list before it can take a key."""
 
@@ -215,3 +218,53 @@ def _settle(terminal: Terminal) -> None:
 
 def _row(measure: str, unit: str, values: list[float], aim: str = "") -> Row:
     return Row(measure, unit, values[0], values[1] if len(values) > 1 else None, aim)
+
+
+def long_sessions(ours: Tool, corpora: Corpora) -> Iterator[Row]:
+    """From a key to something new on the screen, and to what was asked for; and the memory that is held then."""
+    for name, home in (("400 MB", corpora.big()), ("50,000 messages", corpora.many())):
+        ours.forget()
+        yield from _jumps(ours, name, home)
+
+
+def _jumps(ours: Tool, name: str, home: Path) -> Iterator[Row]:
+    with Terminal(ours.screen, ours.environment(home), columns=80, rows=24) as terminal:
+        terminal.until(lambda lines: any("Go on, part" in line for line in lines), _LIMIT)
+        terminal.silence(2.0)
+        terminal.send(b"\r")
+        terminal.until(_has("the very last line"))
+        terminal.silence(2.0)
+        yield Row(f"{name}: memory, opened", "MB", terminal.resident_megabytes())
+        terminal.press(b"[", 0.2)
+        yield from _timed(terminal, f"{name}: previous error, far up", b"e", _has("the part that fails"))
+        terminal.send(b"G")
+        terminal.until(_has("the very last line"))
+        terminal.silence(1.0)
+        yield from _timed(terminal, f"{name}: first message", b"g", _has("Go on, part 1."))
+        terminal.send(b"G")
+        terminal.until(_has("the very last line"))
+        terminal.silence(1.0)
+        yield from _timed(terminal, f"{name}: outline", b"O", _whole)
+        terminal.press(b"\x1b", 1.0)
+        yield from _timed(terminal, f"{name}: all edits", b"D", _has("1 of 1 file"))
+
+
+def _has(text: str) -> Callable[[list[str]], bool]:
+    return lambda lines: any(text in line for line in lines)
+
+
+def _whole(lines: list[str]) -> bool:
+    heads = [line for line in lines if "Outline ·" in line]
+    return bool(heads) and "so far" not in heads[0]
+
+
+def _timed(terminal: Terminal, what: str, key: bytes, there: Callable[[list[str]], bool]) -> Iterator[Row]:
+    began, _, moments = terminal.press(key, 0.02)
+    while not moments and time.perf_counter() < began + 5:
+        terminal.silence(0.01)
+        _, _, moments = terminal.press(b"", 0.02)
+    done = terminal.until(there, _LIMIT)
+    yield Row(f"{what}: something new", "ms", (moments[0] - began) * 1000 if moments else None, None, "≤ 150")
+    yield Row(f"{what}: all of it", "ms", (done - began) * 1000)
+    terminal.silence(1.0)
+    yield Row(f"{what}: memory then", "MB", terminal.resident_megabytes())

@@ -110,7 +110,7 @@ class LiveAnswer:
         found, hunt = self._gathering.newest_first(), self._hunt
         ranked = done and hunt.complete and not hunt.more and len(found) <= MOST_RANKED and _have_places(found)
         if ranked and _is_scored(found):
-            found = self._gathering.best_first(found)
+            found.sort(key=lambda one: -round(one.score, 6))  # the newest of equals stays first
         elif ranked:
             found = self._gathering.likely_first(found)
         chosen = found[:_SHOWN]

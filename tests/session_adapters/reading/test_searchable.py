@@ -106,6 +106,7 @@ def expected(session: Session) -> list[Text]:
                 "\n".join(part for part in tool if part),
                 message.visibility,
                 names(about, lone),
+                len(message.thinking or ""),
             )
         )
     return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -132,13 +133,18 @@ def test_json_has_the_names_of_the_document_beside_the_older_ones(
     assert listed["message_count"] == listed["messageCount"]
 
 
-def test_it_is_said_what_is_not_ordered_by_relevance(tiny_home: TinyHome, cli: Callable[..., Any]) -> None:
-    for number in range(30):
-        tiny_home.add(f"s{number}")
-    asked = ("--no-index", "sessions", "search", "question", "--agent", "tiny")
-    assert "20 of 30 conversations are ordered by relevance" in cli(*asked, "--limit", "5").err
-    assert "ordered by relevance" not in cli(*asked, "--limit", "50").err
-    assert "ordered by relevance" not in cli(*asked, "--limit", "5", "--sort", "date").err
+def test_it_is_said_what_is_not_ordered_by_relevance(
+    capsysbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def said(*options: str) -> str:
+        execute(["--home", str(HOME), "sessions", "search", "the", "--limit", "2", *options])
+        return capsysbinary.readouterr().err.decode()
+
+    assert execute(["--home", str(HOME), "index", "rebuild"]) == 0
+    assert "ordered by relevance" not in said()
+    monkeypatch.setattr("hermes_tui.sessions.search.discovery.MOST_COUNTED", 3)
+    assert re.search(r" [1-3] of \d+ conversations are ordered by relevance", said())
+    assert "ordered by relevance" not in said("--sort", "date")
 
 
 def test_browse_shows_the_last_active(capsysbinary: pytest.CaptureFixture[bytes]) -> None:

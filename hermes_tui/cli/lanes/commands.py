@@ -94,9 +94,9 @@ def show(context: click.Context, key: str, profile: str | None, as_json: bool) -
 @_json_option
 @click.pass_context
 def history(context: click.Context, key: str, profile: str | None, as_json: bool) -> None:
-    """Say why the lane KEY knows or no longer knows what was said before.
+    """Say why the lane KEY forgot, and what sessions it had.
 
-    Then every session that it had, the present one first: why it ended, what the next one knew of it, which messages
+    Of every session, the present one first: why it ended, what the next one knew of it, which messages
     had to wait, and what it cost; by person and by day. The end of a key does if no other lane's ends so.
     """
     from hermes_tui.cli.lanes.history_view import history_lines

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import islice
 from pathlib import PurePath
 from typing import NamedTuple
 
@@ -17,7 +18,7 @@ from session_adapters.model import Problem, SessionSummary
 from session_adapters.reading.files import PATIENCE, is_unfinished
 from session_adapters.usage import Usage
 
-__all__ = ["AgentSessions", "Key", "read"]
+__all__ = ["GONE_KEPT", "AgentSessions", "Key", "read"]
 
 Key = tuple[str, str]
 """Path and native id of a source."""
@@ -62,6 +63,10 @@ def _is_torn(source: Source) -> bool:
 
 def _is_left(source: Source) -> bool:
     return time.time() - source.modified > PATIENCE
+
+
+GONE_KEPT = 100
+"""Sessions of an agent that are gone and still listed, the last ones: over weeks thousands come and go."""
 
 
 class _Looked(NamedTuple):
@@ -236,10 +241,12 @@ class AgentSessions:
             self.related = tuple(_distinct(read_now))
             self._relating = (_failure(self.agent, "", "comparing its sessions", error),)
         present = {summary.session_id for summary in read_now}
+        gone = {key: summary for key, summary in self._gone.items() if key not in present}
         if notice_gone:
             for summary in before:
-                self._gone[summary.session_id] = replace(summary, gone=True, live=False, status=None)
-        self._gone = {key: summary for key, summary in self._gone.items() if key not in present}
+                if summary.session_id not in present:
+                    gone[summary.session_id] = replace(summary, gone=True, live=False, status=None)
+        self._gone = dict(islice(gone.items(), max(0, len(gone) - GONE_KEPT), None))
 
     def _processes(self, adapter: Adapter, problems: list[Problem]) -> Mapping[str, Liveness]:
         """The sessions that are open now. Where there are none at all, no process has one."""

@@ -150,16 +150,14 @@ class FoundPart:
 
 
 def _fitness(match: Match) -> tuple[bool, bool, float, bool, float, int]:
-    """The larger, the rather a place is the one to be shown: the first of those that fit as well, as FTS5 has it;
-    the last where that is not known."""
-    later = 1.0 if match.score is None else -1.0
+    """The larger, the rather a place is the one to be shown; the newest of equals."""
     return (
         match.field != "title",
         not match.guessed,
         round(match.score or 0.0, 6),
         match.field == "prose",
-        later * (match.time or 0.0),
-        int(later) * (match.place or 0),
+        match.time or 0.0,
+        match.place or 0,
     )
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import apsw
 import pytest
 
-from hermes_tui.sessions.catalogue.agent import read
+from hermes_tui.sessions.catalogue.agent import GONE_KEPT, read
 from hermes_tui.sessions.catalogue.cache import CachedSource
 from hermes_tui.sessions.manager import SessionManager
 from session_adapters.base import Environment
@@ -167,6 +167,20 @@ def test_a_deleted_session_is_marked_gone_in_faces_and_absent_from_list(
     assert [one.session_id for one in manager.list("tiny")] == ["stays"]
     path.write_bytes(kept)
     assert {one.session_id: one.gone for one in catalogue.refresh().sessions} == {"stays": False, "goes": False}
+
+
+def test_only_the_last_sessions_that_are_gone_stay_in_the_list(tiny_home: TinyHome, manager: SessionManager) -> None:
+    """A program that is left open for weeks would list thousands."""
+    tiny_home.add("stays")
+    paths = [tiny_home.add(f"goes-{number:03}") for number in range(GONE_KEPT + 20)]
+    manager.catalogue.refresh()
+    for path in paths[:70], paths[70:]:
+        for one in path:
+            one.unlink()
+        found = manager.catalogue.refresh().sessions
+    gone = {one.session_id for one in found if one.gone}
+    assert len(gone) == GONE_KEPT and {path.stem for path in paths[70:]} <= gone
+    assert [one.session_id for one in found if not one.gone] == ["stays"]
 
 
 def test_what_was_gone_before_this_process_is_not_mentioned(tiny_home: TinyHome, tmp_path: Path) -> None:

@@ -36,6 +36,8 @@ _TITLES = {
     "main.resume": "Resume",
     "main.fork": "Fork",
     "main.context": "What the agent sees",
+    "main.lane": "History of its lane",
+    "lanes.history": "History of the lane",
     "main.pager": "Read in the pager",
     "main.editor": "Open in the editor",
     "main.refresh": "Refresh",

@@ -67,7 +67,9 @@ def test_palette(app: HermesApp, snap_compare: Compare, size: tuple[int, int]) -
     async def run(pilot: Pilot[None]) -> None:
         await _after(lambda app: isinstance(app.screen, Palette), "colon")(pilot)  # type: ignore[misc]
         await pilot.press(*"lane")
-        await until(pilot, lambda: "Prune old lanes" in screen_text(pilot))
+        await until(
+            pilot, lambda: "History of its lane" in screen_text(pilot) and "Reset the lane" in screen_text(pilot)
+        )
         await pilot.pause()
 
     assert snap_compare(app, terminal_size=size, run_before=run)

@@ -38,7 +38,8 @@ async def test_keys_sort_turn_and_group_and_the_list_says_so(program: Program, c
     claude_home.session("Longest", turns=5, project="shop")
     claude_home.session("Short", turns=1, project="blog")
     claude_home.session("Middle", turns=3, project="shop")
-    async with program(claude_home.home) as pilot:
+    # The clock stands where the sessions began, or just after midnight they would be of yesterday.
+    async with program(claude_home.home, now=claude_home.start) as pilot:
         assert titles(pilot) == ["Middle", "Short", "Longest"] and first_heading(pilot).startswith("today ")
         await choose(pilot, "u")
         assert titles(pilot) == ["Longest", "Middle", "Short"]

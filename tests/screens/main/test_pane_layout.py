@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
-from typing import cast
+from typing import cast, get_args
 
 import pytest
 from textual.pilot import Pilot
 
 from claude_lines import ClaudeHome
+from hermes_tui.config import Column
 from hermes_tui.tui.app import HermesApp
 from hermes_tui.tui.screens.dialogs.menu import MenuScreen
 from hermes_tui.tui.state.view_state import ViewFile
@@ -77,20 +78,21 @@ async def test_the_split_is_moved_and_kept(program: Program, claude_home: Claude
 
 async def test_columns_are_chosen_one_after_the_other_and_kept(program: Program, claude_home: ClaudeHome) -> None:
     claude_home.session("Any", project="shop")
-    async with program(claude_home.home) as pilot:
+    # The clock stands where the session began, or just after midnight it would be of yesterday.
+    async with program(claude_home.home, now=claude_home.start) as pilot:
         main = main_of(pilot)
         assert screen_text(pilot).splitlines()[1].split() == ["today", "project", "age", "turns", "cost"]
         await pilot.press("c")
         await until(pilot, lambda: isinstance(pilot.app.screen, MenuScreen))
         await pilot.press("1")
         await until(pilot, lambda: isinstance(pilot.app.screen, MenuScreen) and pilot.app.screen.is_mounted)
-        await pilot.press("6")
+        await pilot.press(str(1 + get_args(Column).index("tokens")))
         await until(pilot, lambda: isinstance(pilot.app.screen, MenuScreen) and pilot.app.screen.is_mounted)
         await pilot.press("escape")
         await until(pilot, lambda: pilot.app.screen is main)
         assert screen_text(pilot).splitlines()[1].split() == ["today", "age", "turns", "tokens", "cost"]
         await until(pilot, lambda: ViewFile().read().columns == ("age", "turns", "tokens", "cost", "state"))
-    async with program(claude_home.home) as pilot:
+    async with program(claude_home.home, now=claude_home.start) as pilot:
         assert screen_text(pilot).splitlines()[1].split() == ["today", "age", "turns", "tokens", "cost"]
 
 

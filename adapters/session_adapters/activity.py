@@ -7,9 +7,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, Literal
 
-import msgspec
-
-from session_adapters.model import Message, ToolCall
+from session_adapters.model import JsonRecord, Message, ToolCall
 from session_adapters.text import one_line
 
 __all__ = ["QUESTIONS", "Activity", "Step", "activity_of", "steps_of_title"]
@@ -33,7 +31,7 @@ _ARGUMENTS = ("command", "cmd", "question", "questions", "prompt", "file_path", 
 """Those of a call that tell most, the best first."""
 
 
-class Activity(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
+class Activity(JsonRecord, frozen=True):
     """The last step of a conversation. Only its record says so: whether the agent still runs is not known here."""
 
     step: Step

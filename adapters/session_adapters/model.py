@@ -21,6 +21,7 @@ __all__ = [
     "EPOCH",
     "Attachment",
     "Cost",
+    "JsonRecord",
     "Message",
     "MessageKind",
     "Problem",
@@ -61,7 +62,7 @@ def unified_id(agent: str, session_id: str) -> str:
     return f"{agent}:{session_id}"
 
 
-class _Record(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
+class JsonRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
     """JSON rule: a plain default is left out when it holds, a `default_factory` is always written."""
 
 
@@ -74,7 +75,7 @@ def _empty_list() -> tuple[Any, ...]:
     return ()
 
 
-class TokenUsage(_Record, frozen=True):
+class TokenUsage(JsonRecord, frozen=True):
     """Tokens with one meaning for every agent: each token is in exactly one of the first, second, third or
     fourth field; `thinking_tokens` is the part of `output_tokens` spent on reasoning."""
 
@@ -106,7 +107,7 @@ class TokenUsage(_Record, frozen=True):
         return self.input_tokens + self.output_tokens + self.cached_tokens + self.cache_write_tokens
 
 
-class Cost(_Record, frozen=True):
+class Cost(JsonRecord, frozen=True):
     """Money in US dollars. Unknown cost is an absent `Cost`, never zero (checklist C-9)."""
 
     total_usd: float
@@ -140,7 +141,7 @@ class Cost(_Record, frozen=True):
         )
 
 
-class ToolCall(_Record, frozen=True):
+class ToolCall(JsonRecord, frozen=True):
     """One call of a tool by the model, with its result once there is one."""
 
     tool_call_id: str
@@ -156,7 +157,7 @@ class ToolCall(_Record, frozen=True):
     """Native session id of the helper that this call started. «ours»"""
 
 
-class ToolResult(_Record, frozen=True):
+class ToolResult(JsonRecord, frozen=True):
     """What a `tool` message carries."""
 
     tool_call_id: str
@@ -168,7 +169,7 @@ class ToolResult(_Record, frozen=True):
     """The call is in the same session and shows this output already. «ours»"""
 
 
-class Attachment(_Record, frozen=True):
+class Attachment(JsonRecord, frozen=True):
     """Something in a message that is not text; never its bytes. «ours»"""
 
     media_type: str
@@ -180,7 +181,7 @@ class Attachment(_Record, frozen=True):
     height: int = 0
 
 
-class Message(_Record, frozen=True):
+class Message(JsonRecord, frozen=True):
     """One message in conversation order."""
 
     role: Role
@@ -218,7 +219,7 @@ class Message(_Record, frozen=True):
         return self.role == "user" and self.kind == "message"
 
 
-class SessionSummary(_Record, frozen=True):
+class SessionSummary(JsonRecord, frozen=True):
     """A session without its messages: what a list shows (spec 004 §3.1)."""
 
     agent: str
@@ -277,6 +278,10 @@ class SessionSummary(_Record, frozen=True):
     """What the user noted of it; may have several lines."""
     agent_title: str | None = None
     """The agent's title where `title` is a name that the user gave it; else None."""
+    known_as: str = ""
+    """What its agent's users call it where that is not its title: agent and session id of Hector's; one line."""
+    repeated: bool = False
+    """All its messages are rows of another session, too, which a search finds in its place."""
     partial: bool = False
     """Counts, models and tokens are lower bounds: of a large file, its ends and what names it were read so far."""
     path: str = ""
@@ -300,6 +305,8 @@ class Session(SessionSummary, frozen=True):
     """A session with all its messages (spec 004 §3.2)."""
 
     messages: tuple[Message, ...] = field(default_factory=_empty_list)
+    beside: dict[str, Any] = {}
+    """What the store keeps of it beside the messages and the list does not hold: metadata, states. «ours»"""
 
     @classmethod
     def of(cls, summary: SessionSummary, messages: Iterable[Message], left: int = 0, **changes: Any) -> Session:
@@ -316,7 +323,7 @@ class SessionUnreadable(ValueError):
     """The session is there and nothing of it can be read. The text is one sentence: what, where, why."""
 
 
-class Problem(_Record, frozen=True):
+class Problem(JsonRecord, frozen=True):
     """Something that could not be read (law 4: nothing hidden)."""
 
     agent: str

@@ -15,6 +15,7 @@ import msgspec
 
 from session_adapters.activity import Activity, Step
 from session_adapters.base import Liveness
+from session_adapters.model import JsonRecord
 
 __all__ = [
     "GROUPS",
@@ -66,7 +67,7 @@ class Sign(msgspec.Struct, frozen=True, kw_only=True):
     """The evidence, as a person reads it."""
 
 
-class StateEvidence(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
+class StateEvidence(JsonRecord, frozen=True):
     """A sign, as it is shown."""
 
     source: str
@@ -76,7 +77,7 @@ class StateEvidence(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
     """It says something else than the state that was judged."""
 
 
-class SessionState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
+class SessionState(JsonRecord, frozen=True):
     """How a session is now, and why it is thought so."""
 
     state: StateName

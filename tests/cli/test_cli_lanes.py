@@ -23,6 +23,7 @@ from lifecycle.worlds import gateway
 from tiny_home import tree_hash
 
 KEY = "agent:main:discord:dm:70000197"
+SESSION = "20260614_104550_73114e68"
 
 
 class Lanes:
@@ -33,8 +34,12 @@ class Lanes:
         self._capfd = capfd
 
     def __call__(self, *arguments: str, before: Sequence[str] = ()) -> tuple[int, str, str]:
+        return self.execute(*before, "lanes", *arguments)
+
+    def execute(self, *arguments: str) -> tuple[int, str, str]:
+        """Any command."""
         self._capfd.readouterr()
-        code = execute(["--home", str(self.home), *before, "lanes", *arguments])
+        code = execute(["--home", str(self.home), *arguments])
         out, err = self._capfd.readouterr()
         return code, out, err
 
@@ -63,7 +68,7 @@ def test_list_and_show_as_json(run: Lanes) -> None:
     assert {one["name"] for one in found["profiles"]} == {"default", "coder"}
     assert len(found["lanes"]) == 17
     lane = run.json("show", KEY)
-    assert (lane["key"], lane["sessionId"], lane["state"]) == (KEY, "20260614_104550_73114e68", "live")
+    assert (lane["key"], lane["sessionId"], lane["state"]) == (KEY, SESSION, "live")
 
 
 def test_a_lane_that_may_only_not_be_readable(run: Lanes) -> None:
@@ -91,7 +96,7 @@ def test_show_by_the_end_of_a_key(run: Lanes) -> None:
     code, out, _ = run("show", "dm:70000197")
     assert code == 0
     assert out.startswith(KEY)
-    for text in ("platform discord", "20260614_104550_73114e68", "policy         never", "30,701"):
+    for text in ("platform discord", SESSION, "policy         never", "30,701"):
         assert text in out
     code, _, err = run("show", "nobody")
     assert (code, "there is no lane 'nobody'" in err) == (8, True)
@@ -136,14 +141,14 @@ def test_reset_log_and_undo(run: Lanes) -> None:
     operation = out.splitlines()[-1].split()[0]
     new = run.json("show", KEY)["sessionId"]
     assert new in out.splitlines()[-1]
-    assert new != "20260614_104550_73114e68"
+    assert new != SESSION
     code, log, _ = run("log")
     assert code == 0
     assert re.match(rf"{operation}  .*  done      reset {KEY}: the lane is in the new session {new}", log)
     code, _, err = run("undo", operation, "--yes", "--profile", "coder")
     assert (code, "was on profile 'default', not on 'coder'" in err) == (2, True)
     assert run("undo", operation, "--yes")[0] == 0
-    assert run.json("show", KEY)["sessionId"] == "20260614_104550_73114e68"
+    assert run.json("show", KEY)["sessionId"] == SESSION
     assert [one["state"] for one in run.json("log")] == ["done", "undone"]
     assert run("undo", operation, "--yes")[0] == 10
     assert run("undo", "nothing", "--yes")[0] == 2
@@ -154,6 +159,17 @@ def test_the_log_of_one_profile(run: Lanes) -> None:
     assert [one["request"]["kind"] for one in run.json("log", "--profile", "default")] == ["suspend"]
     assert run.json("log", "--profile", "coder") == []
     assert run("log", "--profile", "nobody")[0] == 2
+
+
+def test_a_limit_counts_what_is_listed(run: Lanes) -> None:
+    """Operations on sessions stand in the same log, and have a list of their own."""
+    run("suspend", KEY, "--yes")
+    for title in ("first", "second"):
+        assert run.execute("hermes", "sessions", "rename", SESSION, title, "--yes")[0] == 0
+    assert [one["request"]["kind"] for one in run.json("log", "--limit", "1")] == ["suspend"]
+    run("resume", KEY, SESSION, "--yes")
+    found = json.loads(run.execute("hermes", "sessions", "log", "--limit", "2", "--json")[1])
+    assert [one["request"]["title"] for one in found] == ["second", "first"]
 
 
 def test_every_other_operation(run: Lanes) -> None:

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hermes_tui.cli import stderr, stdout
 from hermes_tui.cli.lanes.commands import environment
-from hermes_tui.cli.lanes.operations import carried_out, common_options, operations_of
-from hermes_tui.errors import SessionNotFound, ValidationError
+from hermes_tui.cli.lanes.operations import carried_out, common_options, log_options, taken_back, write_log
+from hermes_tui.errors import SessionNotFound
 
 if TYPE_CHECKING:
     from hermes_tui.lifecycle.operations import Request
@@ -44,7 +43,7 @@ _force = click.option("--force", is_flag=True, help="Also a session that is open
 @click.pass_context
 def rename(context: click.Context, /, session: str, title: str, profile: str | None, **options: bool) -> int:
     """Give SESSION the title TITLE; an empty one takes it away."""
-    return _run(context, _request(context, "rename", session, profile, title=title), **options)
+    return carried_out(context, _request(context, "rename", session, profile, title=title), **options)
 
 
 @sessions.command("end")
@@ -57,7 +56,7 @@ def end(
     context: click.Context, /, session: str, reason: str, force: bool, profile: str | None, **options: bool
 ) -> int:
     """End SESSION."""
-    return _run(context, _request(context, "end", session, profile, reason=reason, force=force), **options)
+    return carried_out(context, _request(context, "end", session, profile, reason=reason, force=force), **options)
 
 
 @sessions.command("reopen")
@@ -67,7 +66,7 @@ def end(
 @click.pass_context
 def reopen(context: click.Context, /, session: str, force: bool, profile: str | None, **options: bool) -> int:
     """Open SESSION again that has ended."""
-    return _run(context, _request(context, "reopen", session, profile, force=force), **options)
+    return carried_out(context, _request(context, "reopen", session, profile, force=force), **options)
 
 
 @sessions.command("delete")
@@ -77,7 +76,7 @@ def reopen(context: click.Context, /, session: str, force: bool, profile: str | 
 @click.pass_context
 def delete(context: click.Context, /, session: str, force: bool, profile: str | None, **options: bool) -> int:
     """Delete SESSION with its messages and the helpers that worked for it."""
-    return _run(context, _request(context, "delete", session, profile, force=force), **options)
+    return carried_out(context, _request(context, "delete", session, profile, force=force), **options)
 
 
 @sessions.command("clear")
@@ -87,7 +86,7 @@ def delete(context: click.Context, /, session: str, force: bool, profile: str | 
 @click.pass_context
 def clear(context: click.Context, /, session: str, force: bool, profile: str | None, **options: bool) -> int:
     """Delete the messages of SESSION, and keep it."""
-    return _run(context, _request(context, "clear-messages", session, profile, force=force), **options)
+    return carried_out(context, _request(context, "clear-messages", session, profile, force=force), **options)
 
 
 @sessions.command("prune")
@@ -106,7 +105,7 @@ def prune(
     from hermes_tui.lifecycle.operations import Request
 
     request = Request(kind="prune-sessions", profile=profile or "default", days=days or 0, empty=empty, source=source)
-    return _run(context, request, **options)
+    return carried_out(context, request, **options)
 
 
 @sessions.command("undo")
@@ -118,35 +117,15 @@ def undo(context: click.Context, /, operation: str, profile: str | None, **optio
 
     `hermes sessions log` has the ids.
     """
-    operations = operations_of(context)
-    plan = operations.undo(operation)
-    if profile not in (None, plan.request.profile):
-        raise ValidationError(f"operation {operation} was on profile {plan.request.profile!r}, not on {profile!r}")
-    return carried_out(operations, plan, **options)
+    return taken_back(context, operation, profile, **options)
 
 
 @sessions.command("log")
-@click.option("--limit", type=click.IntRange(1), default=50, show_default=True, metavar="N", help="At most so many.")
-@click.option("--profile", metavar="NAME", help="Only what was done to this profile's.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@log_options
 @click.pass_context
 def log(context: click.Context, /, limit: int, profile: str | None, as_json: bool) -> None:
     """List what was done to sessions, newest first, and what became of it."""
-    from hermes_tui.cli.lanes.view import outcome_line
-
-    operations = operations_of(context)
-    found = [one for one in operations.log(limit, profile) if not one.keys]
-    if as_json:
-        stdout.write_json(found)
-    else:
-        stdout.write("".join(f"{outcome_line(one)}\n" for one in found) or "(nothing was done)\n")
-    for problem in operations.history().problems:
-        stderr.say(f"hermes-tui: {problem}")
-
-
-def _run(context: click.Context, request: Request, **options: bool) -> int:
-    operations = operations_of(context)
-    return carried_out(operations, operations.plan(request), **options)
+    write_log(context, "sessions", limit, profile, as_json=as_json)
 
 
 def _request(context: click.Context, kind: Any, session: str, profile: str | None, **more: Any) -> Request:

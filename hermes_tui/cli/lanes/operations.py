@@ -18,8 +18,9 @@ from hermes_tui.errors import OperationRefused, ValidationError
 
 if TYPE_CHECKING:
     from hermes_tui.lifecycle.operations import Operations, Outcome, Plan, Request
+    from hermes_tui.lifecycle.operations.history import OperatedOn
 
-__all__ = ["Command", "carried_out", "common_options", "operations_of"]
+__all__ = ["Command", "carried_out", "common_options", "log_options", "operations_of", "taken_back", "write_log"]
 
 _CODES = {
     "lost": exit_codes.LOST,
@@ -43,13 +44,26 @@ def common_options(command: Command) -> Command:
     return command
 
 
+def log_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Those of a log."""
+    for option in (
+        click.option("--json", "as_json", is_flag=True, help="Print JSON."),
+        click.option("--profile", metavar="NAME", help="Only what was done to this profile's."),
+        click.option(
+            "--limit", type=click.IntRange(1), default=50, show_default=True, metavar="N", help="At most so many."
+        ),
+    ):
+        command = option(command)
+    return command
+
+
 @lanes.command("reset")
 @click.argument("key")
 @common_options
 @click.pass_context
 def reset(context: click.Context, /, key: str, profile: str | None, **options: bool) -> int:
     """Give the lane KEY a new, empty session."""
-    return _run(context, _request(context, "reset", key, profile), **options)
+    return carried_out(context, _request(context, "reset", key, profile), **options)
 
 
 @lanes.command("suspend")
@@ -58,7 +72,7 @@ def reset(context: click.Context, /, key: str, profile: str | None, **options: b
 @click.pass_context
 def suspend(context: click.Context, /, key: str, profile: str | None, **options: bool) -> int:
     """Let the next message of the lane KEY begin a new session."""
-    return _run(context, _request(context, "suspend", key, profile), **options)
+    return carried_out(context, _request(context, "suspend", key, profile), **options)
 
 
 @lanes.command("resume")
@@ -71,7 +85,7 @@ def resume(
     context: click.Context, /, key: str, session: str, profile: str | None, force: bool, **options: bool
 ) -> int:
     """Let the lane KEY go on in another session of the same profile."""
-    return _run(context, _request(context, "resume", key, profile, target=session, force=force), **options)
+    return carried_out(context, _request(context, "resume", key, profile, target=session, force=force), **options)
 
 
 @lanes.command("mark")
@@ -87,7 +101,7 @@ def resume(
 @click.pass_context
 def mark(context: click.Context, /, key: str, reason: str, profile: str | None, **options: bool) -> int:
     """Mark the lane KEY as interrupted, to keep its conversation."""
-    return _run(context, _request(context, "mark", key, profile, reason=reason), **options)
+    return carried_out(context, _request(context, "mark", key, profile, reason=reason), **options)
 
 
 @lanes.command("clear")
@@ -96,7 +110,7 @@ def mark(context: click.Context, /, key: str, reason: str, profile: str | None, 
 @click.pass_context
 def clear(context: click.Context, /, key: str, profile: str | None, **options: bool) -> int:
     """Take the resume mark away from the lane KEY."""
-    return _run(context, _request(context, "clear", key, profile), **options)
+    return carried_out(context, _request(context, "clear", key, profile), **options)
 
 
 @lanes.command("prune")
@@ -107,7 +121,7 @@ def prune(context: click.Context, /, days: int, profile: str | None, **options: 
     """Drop old lanes from a profile's index; their sessions stay."""
     from hermes_tui.lifecycle.operations import Request
 
-    return _run(context, Request(kind="prune", profile=profile or "default", days=days), **options)
+    return carried_out(context, Request(kind="prune", profile=profile or "default", days=days), **options)
 
 
 @lanes.command("undo")
@@ -119,30 +133,15 @@ def undo(context: click.Context, /, operation: str, profile: str | None, **optio
 
     `lanes log` has the ids.
     """
-    operations = operations_of(context)
-    plan = operations.undo(operation)
-    if profile not in (None, plan.request.profile):
-        raise ValidationError(f"operation {operation} was on profile {plan.request.profile!r}, not on {profile!r}")
-    return carried_out(operations, plan, **options)
+    return taken_back(context, operation, profile, **options)
 
 
 @lanes.command("log")
-@click.option("--limit", type=click.IntRange(1), default=50, show_default=True, metavar="N", help="At most so many.")
-@click.option("--profile", metavar="NAME", help="Only what was done to this profile's.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@log_options
 @click.pass_context
 def log(context: click.Context, /, limit: int, profile: str | None, as_json: bool) -> None:
     """List what was done to lanes, newest first, and what became of it."""
-    from hermes_tui.cli.lanes.view import outcome_line
-
-    operations = operations_of(context)
-    found = [one for one in operations.log(limit, profile) if one.keys]
-    if as_json:
-        stdout.write_json(found)
-    else:
-        stdout.write("".join(f"{outcome_line(one)}\n" for one in found) or "(nothing was done)\n")
-    for problem in operations.history().problems:
-        stderr.say(f"hermes-tui: {problem}")
+    write_log(context, "lanes", limit, profile, as_json=as_json)
 
 
 def operations_of(context: click.Context) -> Operations:
@@ -164,13 +163,37 @@ def _request(context: click.Context, kind: Any, key: str, profile: str | None, *
     return Request(kind=kind, profile=lane.profile, key=lane.key, **more)
 
 
-def _run(context: click.Context, request: Request, **options: bool) -> int:
+def carried_out(context: click.Context, request: Request, **options: bool) -> int:
+    """Plan what was asked for and do it, with `common_options`; the exit code. Raises `OperationRefused`."""
     operations = operations_of(context)
-    return carried_out(operations, operations.plan(request), **options)
+    return _apply(operations, operations.plan(request), **options)
 
 
-def carried_out(operations: Operations, plan: Plan, *, as_json: bool, yes: bool, dry_run: bool) -> int:
-    """Show the plan, ask unless told not to, and apply it; the exit code. Raises `OperationRefused`."""
+def taken_back(context: click.Context, operation: str, profile: str | None, **options: bool) -> int:
+    """The same of the undoing of an operation. Raises `ValidationError` where it was on another profile."""
+    operations = operations_of(context)
+    plan = operations.undo(operation)
+    if profile not in (None, plan.request.profile):
+        raise ValidationError(f"operation {operation} was on profile {plan.request.profile!r}, not on {profile!r}")
+    return _apply(operations, plan, **options)
+
+
+def write_log(context: click.Context, on: OperatedOn, limit: int, profile: str | None, *, as_json: bool) -> None:
+    """What was done to lanes, or to sessions, newest first, and what became of it."""
+    from hermes_tui.cli.lanes.view import outcome_line
+
+    operations = operations_of(context)
+    found = operations.log(limit, profile, on)
+    if as_json:
+        stdout.write_json(found)
+    else:
+        stdout.write("".join(f"{outcome_line(one)}\n" for one in found) or "(nothing was done)\n")
+    for problem in operations.history().problems:
+        stderr.say(f"hermes-tui: {problem}")
+
+
+def _apply(operations: Operations, plan: Plan, *, as_json: bool, yes: bool, dry_run: bool) -> int:
+    """Show the plan, ask unless told not to, and apply it; the exit code."""
     from hermes_tui.cli.lanes.view import outcome_line, plan_lines
 
     if not as_json:

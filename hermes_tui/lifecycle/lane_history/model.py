@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from datetime import date, datetime
 
-import msgspec
+from session_adapters.model import JsonRecord
 
 __all__ = ["DaySpent", "LaneHistory", "PastSession", "PersonSpent", "Spent", "SumSpent", "Waited"]
 
 
-class _Part(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
-    """JSON names as in the rest of the program."""
-
-
-class Waited(_Part, frozen=True):
+class Waited(JsonRecord, frozen=True):
     """A message that was not answered for long."""
 
     at: datetime
@@ -21,7 +17,7 @@ class Waited(_Part, frozen=True):
     """Until anything came; None: nothing ever did in that session."""
 
 
-class Spent(_Part, frozen=True):
+class Spent(JsonRecord, frozen=True):
     """What a session, or several, took. Tokens and cost are those that Hermes itself has written to the rows."""
 
     messages: int = 0
@@ -80,7 +76,7 @@ class PastSession(Spent, frozen=True, kw_only=True):
     """Messages that nothing followed for five minutes, the oldest first."""
 
 
-class LaneHistory(_Part, frozen=True):
+class LaneHistory(JsonRecord, frozen=True):
     """All that the store and our own log tell of a lane."""
 
     profile: str

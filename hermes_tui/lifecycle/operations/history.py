@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 import apsw
 
@@ -19,8 +19,9 @@ from hermes_tui.lifecycle.state_db.connection.access import advice_on
 from session_adapters.base import Environment
 from session_adapters.reading.sqlite import DatabaseMissing, DatabaseUnreadable, read_database
 
-__all__ = ["OperationHistory", "read_lanes"]
+__all__ = ["OperatedOn", "OperationHistory", "read_lanes"]
 
+OperatedOn = Literal["lanes", "sessions"]
 T = TypeVar("T")
 
 
@@ -73,11 +74,16 @@ class OperationHistory:
 
         return look(rows) if rows is not None else read_lanes(home, look)
 
-    def log(self, limit: int = 50, profile: str | None = None) -> list[Outcome]:
+    def log(self, limit: int = 50, profile: str | None = None, on: OperatedOn | None = None) -> list[Outcome]:
         """The latest operations on this machine's homes, newest first, each with what became of it; with `profile`
-        only those on that one. Raises `ValidationError` for a profile that there is not, `StoreError`."""
+        only those on that one, with `on` only those on lanes, or on sessions themselves. Raises `ValidationError`
+        for a profile that there is not, `StoreError`."""
         home = str(home_of(self._environment, profile).path) if profile is not None else None
-        found = [one for one in self.history().operations[::-1] if home in (None, one.begun.home)]
+        found = [
+            one
+            for one in self.history().operations[::-1]
+            if home in (None, one.begun.home) and on in (None, "lanes" if one.begun.keys else "sessions")
+        ]
         return [self.outcome_of(one) for one in found[:limit]]
 
     def pending(self) -> list[Outcome]:

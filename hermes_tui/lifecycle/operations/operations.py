@@ -17,7 +17,7 @@ from hermes_tui.lifecycle.lane_index.rows import StoredLanes
 from hermes_tui.lifecycle.operations.audit import Audit, History, new_id
 from hermes_tui.lifecycle.operations.compare_and_set import write_file, write_rows
 from hermes_tui.lifecycle.operations.facts import look_around
-from hermes_tui.lifecycle.operations.history import OperationHistory, read_lanes
+from hermes_tui.lifecycle.operations.history import OperatedOn, OperationHistory, read_lanes
 from hermes_tui.lifecycle.operations.plan import SESSION_KINDS, Plan, Request
 from hermes_tui.lifecycle.operations.planning import checked, draw_up
 from hermes_tui.lifecycle.operations.record import AuditRecord, Operation
@@ -74,9 +74,9 @@ class Operations:
         """See `OperationHistory.outcome_of`."""
         return self._history.outcome_of(operation)
 
-    def log(self, limit: int = 50, profile: str | None = None) -> list[Outcome]:
+    def log(self, limit: int = 50, profile: str | None = None, on: OperatedOn | None = None) -> list[Outcome]:
         """See `OperationHistory.log`."""
-        return self._history.log(limit, profile)
+        return self._history.log(limit, profile, on)
 
     def pending(self) -> list[Outcome]:
         """See `OperationHistory.pending`."""
@@ -94,7 +94,7 @@ class Operations:
         checked(request)
         home = home_of(self._environment, request.profile)
         plan = read_lanes(home, lambda rows: self._drawn(request, rows, home))
-        refusal = plan.refusal or self._unwritable(home) or self._open_elsewhere(plan)
+        refusal = plan.refusal or self._unwritable(home) or self._open_elsewhere(plan) or self._promised(plan)
         return plan if refusal == plan.refusal else replace(plan, refusal=refusal)
 
     def _open_elsewhere(self, plan: Plan) -> str:
@@ -110,6 +110,23 @@ class Operations:
             surface = surfaces.get(session_id)
             if surface is not None and surface.pid != gateway.pid:
                 return f"session {session_id} is open in process {surface.pid}, which goes on in it; close that first"
+        return ""
+
+    def _promised(self, plan: Plan) -> str:
+        """An operation that waits for its lane's next message has said where that goes: neither is that session taken
+        away, nor one opened again that it has closed."""
+        request = plan.request
+        if request.kind not in SESSION_KINDS or request.kind == "rename":
+            return ""
+        gone = {request.session, *(one.session_id for one in plan.changes.removed)}
+        for one in self._history.history().operations:
+            begun = one.begun
+            counts = {begun.session_id, *begun.older} if request.kind == "reopen" else {begun.becomes}
+            if one.outcome is None and begun.home == plan.home and begun.keys and counts & gone:
+                found = self._history.judged(one)
+                if found.state == "pending":
+                    kind = begun.request.kind if begun.request else "operation"
+                    return f"{kind} {one.id} of lane {begun.keys[0]} waits for its next message; undo that first"
         return ""
 
     def _drawn(self, request: Request, rows: StoredLanes, home: HermesHome, new: str = "") -> Plan:
@@ -146,6 +163,8 @@ class Operations:
         home = home_of(self._environment, plan.request.profile)
         with self._audit.alone(self._waiting):
             self._finish_interrupted(home)
+            if promised := self._promised(plan):
+                raise OperationRefused(f"{plan.request.kind}: {promised}")
             earlier = self._unsettled(plan, home)
             begun, fresh = self._written(plan, home)
             trouble = [self._mirrored(fresh, home), self._noted(plan, begun, earlier)]

@@ -12,6 +12,8 @@ from typing import Any, Literal, get_args
 
 import msgspec
 
+from session_adapters.model import JsonRecord
+
 __all__ = [
     "SESSION_KINDS",
     "Cell",
@@ -35,11 +37,7 @@ SESSION_KINDS: tuple[str, ...] = get_args(SessionKind)
 _OPTIONS = ("days", "reason", "force", "source", "empty")
 
 
-class _Part(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
-    """JSON names as in the rest of the program."""
-
-
-class Request(_Part, frozen=True):
+class Request(JsonRecord, frozen=True):
     """What was asked for."""
 
     kind: Kind
@@ -84,7 +82,7 @@ Cell = str | int | float | None
 """A value in a row that is changed."""
 
 
-class RowChange(_Part, frozen=True):
+class RowChange(JsonRecord, frozen=True):
     """A row of `sessions`: only the columns that change."""
 
     session_id: str
@@ -98,7 +96,7 @@ class RowChange(_Part, frozen=True):
         return (self.after or {}).get(column)
 
 
-class TableChange(_Part, frozen=True):
+class TableChange(JsonRecord, frozen=True):
     """A row of `gateway_routing`; its JSON, None where there is none."""
 
     scope: str
@@ -107,7 +105,7 @@ class TableChange(_Part, frozen=True):
     after: str | None = None
 
 
-class FileChange(_Part, frozen=True):
+class FileChange(JsonRecord, frozen=True):
     """A member of `sessions.json`; its value as JSON, None where there is none."""
 
     key: str
@@ -115,7 +113,7 @@ class FileChange(_Part, frozen=True):
     after: str | None = None
 
 
-class Removal(_Part, frozen=True):
+class Removal(JsonRecord, frozen=True):
     """Rows of a session that are deleted; a copy of them is kept beside the log, for undo."""
 
     session_id: str
@@ -125,7 +123,7 @@ class Removal(_Part, frozen=True):
     """Number of the last message among them."""
 
 
-class Changes(_Part, frozen=True):
+class Changes(JsonRecord, frozen=True):
     """All that is written. Rows, table and removals are one transaction; the file is replaced in one step."""
 
     rows: tuple[RowChange, ...] = ()
@@ -158,7 +156,7 @@ class Changes(_Part, frozen=True):
         return bool(self.rows or self.table or self.file or self.removed or self.restored)
 
 
-class Plan(_Part, frozen=True):
+class Plan(JsonRecord, frozen=True):
     """An operation laid out. Every text is a sentence or a clause without its full stop."""
 
     request: Request

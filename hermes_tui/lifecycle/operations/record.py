@@ -5,10 +5,10 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Annotated, Literal
 
-import msgspec
 from msgspec import Meta
 
 from hermes_tui.lifecycle.operations.plan import Changes, Request
+from session_adapters.model import JsonRecord
 
 __all__ = ["AuditRecord", "Evidence", "Moment", "Operation", "OutcomeState"]
 
@@ -18,7 +18,7 @@ Moment = Annotated[datetime, Meta(tz=True)]
 OutcomeState = Literal["done", "pending", "lost", "failed", "undone", "replaced", "interrupted", "unknown"]
 
 
-class Evidence(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
+class Evidence(JsonRecord, frozen=True):
     """What shows an outcome: where the lane's next message went."""
 
     session_id: str
@@ -27,7 +27,7 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, re
     at: Moment | None = None
 
 
-class AuditRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
+class AuditRecord(JsonRecord, frozen=True):
     """One line."""
 
     operation: str
@@ -52,7 +52,7 @@ class AuditRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True,
     evidence: Evidence | None = None
 
 
-class Operation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
+class Operation(JsonRecord, frozen=True):
     """All records of one operation."""
 
     begun: AuditRecord

@@ -12,8 +12,6 @@ from datetime import datetime
 from pathlib import Path
 from typing import Literal
 
-import msgspec
-
 from hermes_tui.display import counted
 from hermes_tui.lifecycle.gateway.homes import HermesHome
 from hermes_tui.lifecycle.gateway.process import Gateway
@@ -26,6 +24,7 @@ from hermes_tui.lifecycle.operations.plan import Changes, Request
 from hermes_tui.lifecycle.operations.record import AuditRecord, Evidence, Operation, OutcomeState
 from hermes_tui.lifecycle.operations.sessions.tables import is_gone
 from hermes_tui.lifecycle.operations.sessions.verdict import sessions_verdict
+from session_adapters.model import JsonRecord
 from session_adapters.times import from_epoch
 
 __all__ = ["Outcome", "Side", "judge", "outcome_of", "side_of_file", "side_of_rows"]
@@ -36,7 +35,7 @@ Side = Literal["before", "after", "both", "neither"]
 Finding = tuple[OutcomeState, str, Evidence | None]
 
 
-class Outcome(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
+class Outcome(JsonRecord, frozen=True):
     """What became of it."""
 
     operation: str

@@ -13,7 +13,7 @@ from hermes_tui.sessions.cost.rates import Rate
 from hermes_tui.sessions.cost.runs import Run
 from session_adapters.model import Cost, Problem
 
-__all__ = ["SpendRow", "SpendSummary"]
+__all__ = ["SpendPrices", "SpendRow", "SpendSummary"]
 
 
 class SpendRow(Struct, frozen=True, array_like=True):
@@ -43,7 +43,16 @@ class SpendRow(Struct, frozen=True, array_like=True):
     has a copy of its calls; empty where it spent it itself."""
 
 
-class SpendSummary(Struct, frozen=True, kw_only=True):
+class SpendPrices(Struct, frozen=True, kw_only=True):
+    """The part of it that tells prices."""
+
+    edition: str = ""
+    """Of the prices."""
+    tariffs: Mapping[str, tuple[Rate, ...] | None] = {}
+    """What was found out about prices (`Prices.found`)."""
+
+
+class SpendSummary(SpendPrices, frozen=True, kw_only=True):
     """The whole of it, at one moment."""
 
     key: bytes = b""
@@ -60,7 +69,3 @@ class SpendSummary(Struct, frozen=True, kw_only=True):
     strangers: tuple[Run, ...] = ()
     """Runs of sessions that no store has."""
     problems: tuple[Problem, ...] = ()
-    edition: str = ""
-    """Of the prices."""
-    tariffs: Mapping[str, tuple[Rate, ...] | None] = {}
-    """What was found out about prices (`Prices.found`)."""

@@ -7,21 +7,16 @@ from __future__ import annotations
 
 from typing import Literal
 
-import msgspec
 from msgspec import field
 
-from session_adapters.model import Cost, Message, TokenUsage
+from session_adapters.model import Cost, JsonRecord, Message, TokenUsage
 
 __all__ = ["Change", "DiffOperation", "DiffStats", "FileUse", "SessionDiff", "Side", "ToolUse"]
 
 Change = Literal["addition", "removal", "modification", "unchanged"]
 
 
-class _Record(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
-    """JSON as of the other types: optional fields are absent rather than null."""
-
-
-class Side(_Record, frozen=True):
+class Side(JsonRecord, frozen=True):
     """One of the two sessions."""
 
     agent: str
@@ -43,7 +38,7 @@ class Side(_Record, frozen=True):
     """Records of it that could not be read: what they said is in no operation."""
 
 
-class DiffOperation(_Record, frozen=True):
+class DiffOperation(JsonRecord, frozen=True):
     """One message of either side, or a message of A and the one of B that stands in its place."""
 
     type: Change
@@ -57,7 +52,7 @@ class DiffOperation(_Record, frozen=True):
     """Role and content are equal, tool calls or results are not. «ours»"""
 
 
-class DiffStats(_Record, frozen=True):
+class DiffStats(JsonRecord, frozen=True):
     """How many operations there are of each type."""
 
     removals: int = field(default_factory=int)
@@ -66,7 +61,7 @@ class DiffStats(_Record, frozen=True):
     unchanged: int = field(default_factory=int)
 
 
-class ToolUse(_Record, frozen=True):
+class ToolUse(JsonRecord, frozen=True):
     """A tool call that both sides made in the same order, or one of them alone. «ours»"""
 
     name: str
@@ -77,7 +72,7 @@ class ToolUse(_Record, frozen=True):
     in_b: bool
 
 
-class FileUse(_Record, frozen=True):
+class FileUse(JsonRecord, frozen=True):
     """A file that tool calls named. «ours»"""
 
     path: str
@@ -87,7 +82,7 @@ class FileUse(_Record, frozen=True):
     b: Literal["edited", "read"] | None = None
 
 
-class SessionDiff(_Record, frozen=True):
+class SessionDiff(JsonRecord, frozen=True):
     """Two sessions, message by message."""
 
     a: Side

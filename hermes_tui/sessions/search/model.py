@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Struct, field
 
 from hermes_tui.errors import ValidationError
-from session_adapters.model import MessageKind, Problem, Role, SessionSummary
+from session_adapters.model import JsonRecord, MessageKind, Problem, Role, SessionSummary
 
 __all__ = [
     "BrowsedSession",
@@ -111,11 +111,7 @@ class SourceMatch(NamedTuple):
     """All of them."""
 
 
-class _Record(Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
-    """As in `session_adapters.model`: in camel case, what is not there left out."""
-
-
-class ResultLine(_Record, frozen=True):
+class ResultLine(JsonRecord, frozen=True):
     """A message as a result shows it."""
 
     message_id: str
@@ -132,7 +128,7 @@ class ResultLine(_Record, frozen=True):
     """There is more of it."""
 
 
-class MessageWindow(_Record, frozen=True):
+class MessageWindow(JsonRecord, frozen=True):
     """Some messages around one of a conversation."""
 
     lines: tuple[ResultLine, ...] = ()

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol, cast
-
-from textual.app import App
+from typing import NamedTuple, cast
 
 from hermes_tui.display import safe, size
 from hermes_tui.errors import HermesTuiError
@@ -18,36 +15,12 @@ from hermes_tui.sessions.export.images import ImagePlace, image_name, read_attac
 from hermes_tui.sessions.export.target import write_file
 from hermes_tui.tui.program import Program
 from hermes_tui.tui.screens.dialogs.save_file import SaveFile
+from hermes_tui.tui.screens.reading_pane import ReadingPane
 from hermes_tui.tui.widgets.transcript.layout.blocks import attachment_number
-from hermes_tui.tui.widgets.transcript.view import View
 from hermes_tui.tui.workers.coroutines import run_beside
 from session_adapters.attachments import image_type
-from session_adapters.model import Message, SessionSummary
 
 __all__ = ["save_attachment", "show_attachment"]
-
-
-class _Reading(Protocol):
-    """What is asked of the transcript's pane."""
-
-    @property
-    def app(self) -> App[Any]: ...
-
-    @property
-    def is_attached(self) -> bool: ...
-
-    @property
-    def view(self) -> View: ...
-
-    @property
-    def message(self) -> Message | None: ...
-
-    @property
-    def summary(self) -> SessionSummary | None: ...
-
-    def refuse(self, reason: str) -> None: ...
-
-    def run_worker(self, work: Callable[[], object], *, group: str, exclusive: bool = False) -> Any: ...
 
 
 class _Read(NamedTuple):
@@ -56,7 +29,7 @@ class _Read(NamedTuple):
     """As which it is saved."""
 
 
-async def show_attachment(pane: _Reading) -> None:
+async def show_attachment(pane: ReadingPane) -> None:
     """In the user's viewer, where its first bytes are those of a picture; what speaks against it is said."""
     try:
         argv, in_terminal = viewer()
@@ -80,14 +53,14 @@ async def show_attachment(pane: _Reading) -> None:
         pane.refuse(f"No file can be written to show it from: {safe(error.strerror or str(error))}.")
 
 
-def _run(pane: _Reading, argv: list[str], path: Path) -> int:
+def _run(pane: ReadingPane, argv: list[str], path: Path) -> int:
     try:
         return run_outside(pane.app, argv)
     finally:
         path.unlink(missing_ok=True)
 
 
-async def save_attachment(pane: _Reading) -> None:
+async def save_attachment(pane: ReadingPane) -> None:
     """Asks where, and writes it there; what is there already stays."""
     try:
         read = await _read(pane)
@@ -104,7 +77,7 @@ async def save_attachment(pane: _Reading) -> None:
     pane.app.push_screen(SaveFile(f"Save the image ({size(len(read.data))})", Path("~") / read.name), chosen)
 
 
-async def _write(pane: _Reading, path: Path, data: bytes) -> None:
+async def _write(pane: ReadingPane, path: Path, data: bytes) -> None:
     try:
         await in_thread(write_file, path, [data])
     except HermesTuiError as error:
@@ -113,7 +86,7 @@ async def _write(pane: _Reading, path: Path, data: bytes) -> None:
         pane.refuse(f"Wrote {safe(str(path))} ({size(len(data))}).")
 
 
-async def _read(pane: _Reading) -> _Read | None:
+async def _read(pane: ReadingPane) -> _Read | None:
     """Out of the agent's store; None where there is nothing to read, which is said. Raises `HermesTuiError`."""
     session, message, piece = pane.summary, pane.message, pane.view.piece()
     if session is None or message is None or piece is None or not message.attachments:

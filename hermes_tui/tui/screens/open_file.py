@@ -5,9 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Any, Protocol
-
-from textual.app import App
 
 from hermes_tui.display import safe
 from hermes_tui.errors import HermesTuiError
@@ -15,8 +12,7 @@ from hermes_tui.platform.daemon_call import in_thread
 from hermes_tui.platform.external_programs import editor_at, run_outside
 from hermes_tui.sessions.calls import output_text
 from hermes_tui.sessions.file_places import FilePlace, named_by, named_in, there
-from hermes_tui.tui.widgets.transcript.view import View
-from session_adapters.model import Message, SessionSummary
+from hermes_tui.tui.screens.reading_pane import ReadingPane
 
 __all__ = ["open_file"]
 
@@ -24,28 +20,7 @@ _MOST = 20
 """Places in the output of a call that are looked at."""
 
 
-class _Reading(Protocol):
-    """What is asked of the transcript's pane."""
-
-    @property
-    def app(self) -> App[Any]: ...
-
-    @property
-    def is_attached(self) -> bool: ...
-
-    @property
-    def view(self) -> View: ...
-
-    @property
-    def message(self) -> Message | None: ...
-
-    @property
-    def summary(self) -> SessionSummary | None: ...
-
-    def refuse(self, reason: str) -> None: ...
-
-
-async def open_file(pane: _Reading) -> None:
+async def open_file(pane: ReadingPane) -> None:
     """At the line that is named; what speaks against it is said."""
     places, directory = _named(pane), pane.summary.cwd if pane.summary is not None else None
     path, line = await in_thread(_first, places, directory)
@@ -62,7 +37,7 @@ async def open_file(pane: _Reading) -> None:
                 pane.refuse(f"The editor ended with code {code}.")
 
 
-def _named(pane: _Reading) -> list[FilePlace]:
+def _named(pane: ReadingPane) -> list[FilePlace]:
     """What the row under the cursor names, then the call that it is of, then what came of that."""
     piece, message, view = pane.view.piece(), pane.message, pane.view
     if piece is None or message is None:

@@ -9,7 +9,7 @@ from typing import cast
 import pytest
 
 from databases import locked
-from hermes_tui.demo.gateway import DemoGateway
+from hermes_tui.demo.gateway import serving
 from hermes_tui.lifecycle.state_db.connection import store
 from hermes_tui.tui.screens.dialogs.session_picker import SessionPicker
 from hermes_tui.tui.screens.lanes.screen import LanesScreen
@@ -250,7 +250,8 @@ async def test_prune_and_its_undo(demo: HermesDemo, at_once: None) -> None:
 
 async def test_beside_a_gateway_a_reset_waits_and_then_comes_true(demo: HermesDemo, at_once: None) -> None:
     old = demo.entry(DISCORD)
-    async with demo.program() as pilot:
+    local = [NOW.astimezone().replace(tzinfo=None)]
+    async with serving(demo.home, clock=lambda: local[0], pace=0) as people, demo.program() as pilot:
         await go(pilot, DISCORD)
         await pilot.press("R")
         await planned(pilot)
@@ -258,7 +259,9 @@ async def test_beside_a_gateway_a_reset_waits_and_then_comes_true(demo: HermesDe
         await agree(pilot)
         await until(pilot, lambda: state(pilot, DISCORD) == "◷ reset pending")
         assert demo.entry(DISCORD) == old, "the index is the gateway's"
-        DemoGateway(demo.home).serve(NOW + timedelta(minutes=1))
+        local[0] += timedelta(minutes=1)
+        assert await people.write_where_it_is_due() == [DISCORD]
+        await people.runner.idle()
         await until(pilot, lambda: state(pilot, DISCORD) == "✓ reset taken 10:34")
         new = demo.entry(DISCORD)["session_id"]
         assert new != old["session_id"] and f"went into {new}" in " ".join(screen_text(pilot).split())

@@ -1,6 +1,6 @@
-"""The keys that change a lane: make a plan, show it, apply it once confirmed.
+"""The keys that change a lane: what is planned, and what its row says meanwhile.
 
-Plans and their application run in threads; the screen is told how it went, and `LaneWatch` sees what becomes of it.
+`LaneWatch` sees what becomes of it.
 """
 
 from __future__ import annotations
@@ -10,17 +10,14 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from hermes_tui.display import safe
-from hermes_tui.errors import HermesTuiError
-from hermes_tui.platform.daemon_call import in_thread
 from hermes_tui.tui.program import Program
 from hermes_tui.tui.screens.dialogs.menu import MenuChoice, MenuScreen
-from hermes_tui.tui.screens.lanes.plan import PlanScreen
-from hermes_tui.tui.workers.coroutines import run_beside
+from hermes_tui.tui.screens.lanes.confirmed import ConfirmedOperations
 from session_adapters.model import SessionSummary
 
 if TYPE_CHECKING:
     from hermes_tui.lifecycle.lanes import Lane, Profile
-    from hermes_tui.lifecycle.operations import Operations, Outcome, Plan, Request
+    from hermes_tui.lifecycle.operations import Operations, Plan
     from hermes_tui.tui.workers.lane_watch import LaneNews
 
 __all__ = ["Doing", "LaneOperations", "ShownLanes"]
@@ -65,7 +62,7 @@ class LaneOperations:
         self._program = program
         self._shown = shown
         self._changed = changed
-        self._read_only = read_only
+        self._confirmed = ConfirmedOperations(program, read_only=read_only)
         self._doing: dict[tuple[str, str], Doing] = {}
 
     @property
@@ -76,12 +73,6 @@ class LaneOperations:
     def doing(self, lane: Lane) -> Doing | None:
         """What is being carried out on a lane."""
         return self._doing.get((lane.profile, lane.key))
-
-    def _operations(self, waiting: Callable[[str], None] = lambda words: None) -> Operations:
-        from hermes_tui.lifecycle.operations import Operations
-
-        environment, now = self._program.manager.environment, self._program.clock.now
-        return Operations(environment, read_only=self._read_only, clock=now, waiting=waiting)
 
     # Asking ------------------------------------------------------------------------------------------------
 
@@ -105,7 +96,7 @@ class LaneOperations:
         """Another session, chosen from those of the profile."""
         from hermes_tui.tui.screens.dialogs.session_picker import Candidate, SessionPicker
 
-        if self._is_read_only():
+        if self._confirmed.refused("lanes"):
             return
         lane = self._shown.lane
         if lane is None:
@@ -150,7 +141,7 @@ class LaneOperations:
 
     def prune(self) -> None:
         """Old lanes of the profile are dropped."""
-        if self._is_read_only():
+        if self._confirmed.refused("lanes"):
             return
         profile = self._shown.profile
         if profile is None:
@@ -166,7 +157,7 @@ class LaneOperations:
 
     def undo(self) -> None:
         """The lane's latest operation is taken back; where there is none, the profile's latest prune."""
-        if self._is_read_only():
+        if self._confirmed.refused("lanes"):
             return
         profile, lane, news = self._shown.profile, self._shown.lane, self._shown.news
         if profile is None or news is None:
@@ -181,7 +172,7 @@ class LaneOperations:
 
     def _ask_about_lane(self, kind: str, **more: Any) -> None:
         lane = self._shown.lane
-        if self._is_read_only():
+        if self._confirmed.refused("lanes"):
             return
         if lane is None:
             self._nothing_here()
@@ -192,63 +183,32 @@ class LaneOperations:
         self._push(kind, lane.profile, key=lane.key, **more)
 
     def _push(self, kind: Any, profile: str, **more: Any) -> None:
-        """Have a plan made and shown. At once: what is typed next must not reach the table any more."""
+        """Have it planned; the row says what became of it."""
 
-        def request(force: bool) -> Request:
+        def make(operations: Operations, force: bool) -> Plan:
             from hermes_tui.lifecycle.operations import Request
 
-            return Request(kind=kind, profile=profile, force=force, **more)
+            return operations.plan(Request(kind=kind, profile=profile, force=force, **more))
 
-        self._program.clear_notifications()  # they would lie over the buttons; the row says what became of it
-        make: Callable[[bool], Plan] = lambda force: self._operations().plan(request(force))  # noqa: E731
-        self._program.push_screen(PlanScreen(make, kind.capitalize(), self._program.named_home), self._agreed)
-
-    def _is_read_only(self) -> bool:
-        """Whether nothing may be changed; then it says so."""
-        if self._read_only:
-            said = "Read-only: lanes are shown, not changed. Start without --read-only, or set read_only = false."
-            self._program.notify(said)
-        return self._read_only
+        self._confirmed.propose(kind.capitalize(), make, self._agreed)
 
     def _nothing_here(self) -> None:
         self._program.notify("There is no lane here.")
 
     # Carrying out ------------------------------------------------------------------------------------------
 
-    def _agreed(self, plan: Plan | None) -> None:
-        if plan is None:
-            return
+    def _agreed(self, plan: Plan) -> None:
         self._say_doing(plan)
-        # The program's, not the screen's: it goes on when the screen is left.
-        run_beside(self._program, partial(self._carry_out, plan), "lanes")
+
+        def over() -> None:
+            for key in plan.keys:
+                self._doing.pop((plan.request.profile, key), None)
+            self._changed()
+            self._program.look_at_lanes()
+
+        self._confirmed.carry_out(plan, partial(self._say_doing, plan), over)
 
     def _say_doing(self, plan: Plan, waits: str = "") -> None:
         doing = Doing(plan.request.kind, waits)
         self._doing.update(((plan.request.profile, key), doing) for key in plan.keys)
         self._changed()
-
-    async def _carry_out(self, plan: Plan) -> None:
-        kind = plan.request.kind
-        over = False
-
-        def waits(words: str) -> None:
-            if not over:
-                self._say_doing(plan, words)
-
-        operations = self._operations(lambda words: self._program.in_loop(partial(waits, words)))
-        try:
-            outcome: Outcome = await in_thread(operations.apply, plan)
-        except HermesTuiError as error:
-            self._tell(f"{kind}: {error}", bad=True)
-        except Exception as error:  # a bug, or a system that fails in a new way: the log has what was begun
-            self._tell(f"{kind}: it did not work ({type(error).__name__}: {error})", bad=True)
-        else:
-            self._tell(f"{kind}: {outcome.state}, {outcome.text}", bad=outcome.state in ("lost", "failed"))
-        over = True
-        for key in plan.keys:
-            self._doing.pop((plan.request.profile, key), None)
-        self._changed()
-        self._program.look_at_lanes()
-
-    def _tell(self, text: str, *, bad: bool) -> None:
-        self._program.notify(safe(text), severity="error" if bad else "information", timeout=10)

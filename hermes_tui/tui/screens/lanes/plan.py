@@ -1,4 +1,4 @@
-"""The plan of an operation on a lane, to be agreed to or not."""
+"""The plan of an operation on a lane or a session, to be agreed to or not."""
 
 from __future__ import annotations
 
@@ -29,8 +29,20 @@ _QUESTIONS = {
     "clear": "Clear the resume mark of this lane?",
     "prune": "Drop old lanes of the profile?",
     "undo": "Undo this?",
+    "rename": "Rename this session?",
+    "end": "End this session?",
+    "reopen": "Open this session again?",
+    "delete": "Delete this session?",
+    "clear-messages": "Delete the messages of this session?",
+    "prune-sessions": "Delete these sessions?",
 }
-_YES = {"clear": "Clear", "mark": "Mark", "prune": "Drop", "resume": "Resume"}
+_YES = {
+    "prune": "Drop",
+    "reopen": "Open",
+    "clear-messages": "Clear",
+    "prune-sessions": "Delete",
+}
+_FORCIBLE = ("resume", "end", "reopen", "delete", "clear-messages")
 _COLUMN = 9
 
 
@@ -58,7 +70,7 @@ class PlanScreen(ConfirmScreen["Plan"]):
     async def _begin(self) -> None:
         try:
             plan = await in_thread(self._make, False)
-            forced = await in_thread(self._make, True) if plan.refusal and plan.request.kind == "resume" else None
+            forced = await in_thread(self._make, True) if plan.refusal and plan.request.kind in _FORCIBLE else None
         except HermesTuiError as error:
             self._failed(str(error))
             return
@@ -108,7 +120,8 @@ def plan_blocks(plan: Plan, home: Path | None = None, *, forcible: bool = False)
     """What was read, will be written and happens then; or why it cannot be done. `home`: as in `own_command`;
     `forcible`: it could be by force."""
     request = plan.request
-    lanes = (request.key,) if request.key else plan.keys
+    about = request.key or request.session
+    lanes = (about,) if about else plan.keys
     for key in lanes[:8]:
         yield Paragraph(safe(key), style="accent")
     if len(lanes) > 8:

@@ -18,10 +18,10 @@ from session_adapters.reading.damage import REPORTED, Damage, reading_session, r
 from session_adapters.reading.files import is_whole, line_start, lines, open_file, read_at
 from session_adapters.reading.follower import LinesReader
 from session_adapters.reading.searchable import Text
-from session_adapters.transcript import PAGE, Builder, Change, Transcript
+from session_adapters.transcript import PAGE, PART, Builder, Change, Transcript
 from session_adapters.usage import Usage
 
-__all__ = ["PART", "JsonlAdapter", "JsonlTranscript", "problem_in", "report_damage"]
+__all__ = ["JsonlAdapter", "JsonlTranscript", "problem_in", "report_damage"]
 
 _CHECK = 64
 """Bytes before the known end that must be unchanged for the file to count as appended to."""
@@ -138,9 +138,6 @@ def report_damage(
     for problem in damaged.problems(source.agent, source.path, wanted, unit=unit, limit=REPORTED):
         report(problem)
 
-
-PART = 2 << 20
-"""Bytes of a part that is read alone."""
 
 B = TypeVar("B", bound=Builder)
 
@@ -272,25 +269,25 @@ class JsonlTranscript(Transcript, Generic[B]):
 
         return read()
 
-    def part(self, step: int) -> Transcript | None:
-        """See `Transcript.part`. None too where a line of it changes what stands above."""
-        other = copy(self)  # with a builder of its own
+    def load_part(self, step: int) -> bool:
+        """See `Transcript.load_part`. False too where a line of it changes what stands above."""
         try:
             with open_file(self.path) as fd:
                 status = os.fstat(fd)
                 if not self._continues(fd, status) or (not self._start if step < 0 else step > 0 and not self.is_cut):
-                    return None
+                    return False
                 if step < 0:
                     start, stop = self._cut(fd, self._start, PART), self._start
                 else:
                     start = self._end if step else 0
-                    stop = min(start + PART, status.st_size)
-                other.read_alone(fd, start, stop, status.st_size)
+                    stop = start + PART
+                    stop = self._cut(fd, stop, PART // 4) if stop < status.st_size else status.st_size
+                self._read_alone(fd, start, stop, status.st_size)
         except OSError:
-            return None
-        return other if not other.builder.replays else None
+            return False
+        return not self.builder.replays
 
-    def read_alone(self, fd: int, start: int, stop: int, size: int) -> None:
+    def _read_alone(self, fd: int, start: int, stop: int, size: int) -> None:
         """Be what stands there in a file of that size, at least a line of it. Raises `OSError`."""
         self._run(fd, start, stop, 0 if start else sys.maxsize)
         while self._end == start and stop < size:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from copy import copy
 from datetime import datetime
 from typing import NamedTuple
 
@@ -15,10 +16,16 @@ from session_adapters.reading.damage import Damage
 from session_adapters.reading.files import Line
 from session_adapters.reading.lengths import CUT, TEXT_LIMIT, beginning_of, text_size
 
-__all__ = ["Branch", "Builder", "Change", "Transcript", "first_difference"]
+__all__ = ["PART", "PART_ITEMS", "Branch", "Builder", "Change", "Transcript", "first_difference", "part_of"]
 
-PAGE = 1 << 20
+PAGE = 256 << 10
 """Bytes of a JSONL file that are read at a time."""
+PART = 2 << 20
+"""Bytes of a part that is read alone."""
+_ITEM = 512
+"""Bytes that a row or record takes in it besides its texts."""
+PART_ITEMS = PART // _ITEM + 1
+"""More of them than a part has."""
 _LINES, _BYTES = 256, 8 << 20
 """Of lines, after which messages that are settled are let go of."""
 
@@ -40,6 +47,22 @@ def first_difference(before: Sequence[Message], after: Sequence[Message]) -> int
         if old != new:
             return index
     return min(len(before), len(after)) if len(before) != len(after) else None
+
+
+def part_of(number: int, at: int, step: int, size: Callable[[int], int], starts_turn: Callable[[int], bool]) -> range:
+    """Which of so many items (rows, units, records), in the order of the conversation, are a part: those before the
+    item `at` (-1), or it and those behind it (1). They have `PART` bytes at most, unless one alone has more; the part
+    is cut where a turn starts, if one does in it. Items are asked about from `at` on, as far as one behind those."""
+    room, edge, turn = PART, at, at
+    while 0 <= (item := edge - (step < 0)) < number:
+        room -= _ITEM + size(item)
+        if room < 0 and edge != at:
+            break
+        edge += step
+        if edge in (0, number) or starts_turn(edge):
+            turn = edge
+    cut = turn if turn != at else edge
+    return range(cut, at) if step < 0 else range(at, cut)
 
 
 class Branch(NamedTuple):
@@ -124,7 +147,13 @@ class Transcript(ABC):
     def part(self, step: int) -> Transcript | None:
         """What stands before the loaded part (-1), behind it (1), or at the very beginning (0): a few megabytes of
         it, to be read and followed without the rest. None where there is nothing, or it cannot be read alone."""
-        return None
+        other = copy(self)
+        return other if other.load_part(step) else None
+
+    def load_part(self, step: int) -> bool:
+        """Load that part in place of what is loaded, for `part`. False where it cannot be, and then this is of no use
+        any more."""
+        return False
 
     def switch(self, leaf_id: str) -> Change:
         """Show another branch. Raises `LookupError` for one that is not there."""

@@ -240,7 +240,7 @@ def _jumps(ours: Tool, name: str, home: Path) -> Iterator[Row]:
         terminal.send(b"G")
         terminal.until(_has("the very last line"))
         terminal.silence(1.0)
-        yield from _timed(terminal, f"{name}: first message", b"g", _has("Go on, part 1."))
+        yield from _timed(terminal, f"{name}: first message", b"g", _said("Go on, part 1."))
         terminal.send(b"G")
         terminal.until(_has("the very last line"))
         terminal.silence(1.0)
@@ -253,12 +253,19 @@ def _has(text: str) -> Callable[[list[str]], bool]:
     return lambda lines: any(text in line for line in lines)
 
 
+def _said(text: str) -> Callable[[list[str]], bool]:
+    """Below the title of the session, which begins with its first message."""
+    return lambda lines: any(text in line for line in lines[3:])
+
+
 def _whole(lines: list[str]) -> bool:
     heads = [line for line in lines if "Outline ·" in line]
     return bool(heads) and "so far" not in heads[0]
 
 
 def _timed(terminal: Terminal, what: str, key: bytes, there: Callable[[list[str]], bool]) -> Iterator[Row]:
+    if there(terminal.look()):
+        raise RuntimeError("what is waited for is on the screen already:\n" + "\n".join(terminal.lines))
     began, _, moments = terminal.press(key, 0.02)
     while not moments and time.perf_counter() < began + 5:
         terminal.silence(0.01)

@@ -208,6 +208,12 @@ class Terminal:
                     self._news.wait(1.0)
             self.silence(_QUIET, _LOOK)
 
+    def look(self) -> list[str]:
+        """The screen with all that has come."""
+        while self._chunks:
+            self._stream.feed(self._chunks.popleft()[1])
+        return self.lines
+
     def processor_seconds(self) -> float:
         """CPU time of the program and its children so far."""
         total = 0

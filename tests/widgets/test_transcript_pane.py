@@ -14,7 +14,7 @@ from textual import events
 from textual.widget import Widget
 
 from hermes_tui.sessions.context import context_view
-from pilots import drawn
+from pilots import drawn, until
 from session_adapters.base import Environment
 from session_adapters.claude.adapter import ClaudeAdapter
 from session_adapters.model import Attachment, Message, Problem, ToolCall, ToolResult
@@ -144,7 +144,7 @@ async def test_what_cannot_be_read_is_said_and_the_rest_stays() -> None:
     app = PaneApp(Broken(talk(100), page=40))
     async with app.run_test(size=(80, 24)) as pilot:
         await pilot.press("g")
-        await settle(pilot)
+        await until(pilot, lambda: bool(app.refused))
         assert app.refused == ["What is earlier cannot be read: the disk is gone"]
         assert "what is earlier cannot be read" in str(app.pane.border_subtitle)
         assert "question 00060" in "\n".join(rows_of(app.pane)[:5])

@@ -19,7 +19,7 @@ from session_adapters.hector.server import Server
 from session_adapters.hector.summary import is_prompt, shown
 from session_adapters.reading.damage import Damage
 from session_adapters.reading.sqlite import DatabaseMissing, DatabaseUnreadable
-from session_adapters.transcript import Change, Transcript, first_difference
+from session_adapters.transcript import Change, Transcript, first_difference, part_of
 
 __all__ = ["PAGE_ROWS", "HectorTranscript"]
 
@@ -32,6 +32,8 @@ class _Page(NamedTuple):
     complete: bool
     facts: HectorFacts
     lost: Damage
+    is_cut: bool = False
+    begins: float = 0.0
     fits: bool = True
     """It belongs to what is loaded: nothing there has changed."""
 
@@ -83,7 +85,7 @@ class HectorTranscript(Transcript):
         self._marks = [_kept(mark) for mark in page.marks]
         self._facts = page.facts
         self._lost = page.lost
-        self.complete = page.complete
+        self.complete, self.is_cut, self.begins = page.complete, page.is_cut, page.begins
         self._publish()
 
     def _converse(self, page: _Page) -> HectorConversation:
@@ -118,7 +120,32 @@ class HectorTranscript(Transcript):
         start = _index(marks, self._marks[0]) if self._marks else len(marks)
         if start is None:
             return _Page([], [], False, facts, layout.lost, fits=False)
-        return self._page(layout, facts, marks, self._cut(marks[:start], len(self._marks)), start + len(self._marks))
+        stop = start + len(self._marks)
+        page = self._page(layout, facts, marks, self._cut(marks[:start], len(self._marks)), stop)
+        return page._replace(is_cut=self.is_cut)
+
+    def load_part(self, step: int) -> bool:
+        """See `Transcript.load_part`."""
+        if self.complete if step < 0 else step > 0 and not self.is_cut:
+            return False
+
+        def read(layout: HectorLayout, facts: HectorFacts) -> _Page | None:
+            marks = layout.marks([facts.owner])[facts.owner]
+            at = _index(marks, self._marks[0 if step < 0 else -1]) if step and self._marks else 0
+            found = None if at is None else _part(marks, at + (step > 0), step or 1)
+            if not found:
+                return None
+            page = self._page(layout, facts, marks, found.start, found.stop)
+            return page._replace(is_cut=found.stop < len(marks), begins=found.start / len(marks))
+
+        try:
+            self._stamp = self._database.stamp()
+            page = visit(self._database, self._parts, read)
+        except (HectorSessionGone, DatabaseUnreadable, OSError):
+            return False  # `refresh` says what is the matter
+        if page is not None:
+            self._show(page)
+        return page is not None
 
     # Following ---------------------------------------------------------------------------------------------
 
@@ -126,7 +153,7 @@ class HectorTranscript(Transcript):
         """See `Transcript.refresh`."""
         try:
             stamp = self._database.stamp()
-            if stamp == self._stamp:
+            if stamp == self._stamp and not self.is_cut:
                 return Change()
             if self._database.replaced(self._stamp, stamp):
                 self._show(visit(self._database, self._parts, self._last_page))
@@ -150,17 +177,20 @@ class HectorTranscript(Transcript):
         if start is None:
             return self._page(layout, facts, marks, self._cut(marks), len(marks))._replace(fits=False)
         stop = start + len(self._marks)
+        end = _part(marks, stop, 1).stop if self.is_cut and stop < len(marks) else len(marks)
         same = [_kept(mark) for mark in marks[start:stop]] == self._marks
         if same and facts.counted_elsewhere == self._facts.counted_elsewhere:
-            return self._page(layout, facts, marks, stop, len(marks))
-        return self._page(layout, facts, marks, start, len(marks))._replace(fits=False)
+            page = self._page(layout, facts, marks, stop, end)
+        else:
+            page = self._page(layout, facts, marks, start, end)._replace(fits=False)
+        return page._replace(is_cut=end < len(marks))
 
     def _append(self, page: _Page) -> Change:
         for row in page.rows:
             self._conversation.take(shown(row.messages, page.facts))
         self._marks += [_kept(mark) for mark in page.marks]
         self._lost.extend(page.lost)
-        self._facts = page.facts
+        self._facts, self.is_cut = page.facts, page.is_cut
         self._publish()
         return Change(first=self._conversation.take_change())
 
@@ -178,6 +208,10 @@ class HectorTranscript(Transcript):
 def _kept(mark: HectorMark) -> HectorMark:
     """What of a mark holds after the database was closed."""
     return mark._replace(place=None)
+
+
+def _part(marks: Sequence[HectorMark], at: int, step: int) -> range:
+    return part_of(len(marks), at, step, lambda row: marks[row].size, lambda row: is_prompt(marks[row]))
 
 
 def _index(marks: Sequence[HectorMark], wanted: HectorMark) -> int | None:

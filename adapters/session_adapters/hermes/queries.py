@@ -1,4 +1,4 @@
-"""The SQL that reads Hermes' `state.db`, for one session or ten thousand.
+"""The SQL that lists the sessions of Hermes' `state.db`, one or ten thousand.
 
 Counts come from the rows, not from the counter columns, which a rewind leaves as they were.
 """
@@ -6,30 +6,24 @@ Counts come from the rows, not from the counter columns, which a rewind leaves a
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
 
 import apsw
 
 from session_adapters.hermes.messages import plain_text
-from session_adapters.hermes.records import MESSAGES, SESSIONS, USAGE, HermesMessageRow, HermesSessionRow, UsageRow
+from session_adapters.hermes.records import SESSIONS, USAGE, HermesSessionRow, UsageRow
 from session_adapters.hermes.row_counts import PREFIX, RowCounts
-from session_adapters.reading.bounds import Stint, excess
-from session_adapters.reading.damage import Damage
+from session_adapters.reading.bounds import Stint
 from session_adapters.reading.sqlite import DatabaseUnreadable
-from session_adapters.reading.sqlite_limits import SESSION_ROWS, Ration
-from session_adapters.reading.sqlite_rows import as_float, as_int, as_text, columns, insertion, select_list
+from session_adapters.reading.sqlite_rows import as_float, as_text, columns, insertion, select_list
 
-__all__ = ["ALL", "CONTENT_LIMIT", "Census", "HermesMark", "HermesSchema", "money_rows", "take_census"]
+__all__ = ["CONTENT_LIMIT", "Census", "HermesSchema", "money_rows", "take_census"]
 
 CONTENT_LIMIT = 32 << 20
 """Bytes. A longer message is listed without its text, which is never held in memory."""
-ALL = 1 << 62
-"""After every row id."""
 _MANY = 2_000
 """Rows between two looks at the time."""
-_PART = 1000
-"""Messages read in one statement."""
 _SPAN = 50_000
 """Rows read in one statement: a writer's checkpoint waits for the end of a statement, not for all of them."""
 
@@ -265,132 +259,3 @@ def money_rows(
 
     stint = Stint()
     return _sessions(connection, schema, None, quiet, stint), _usage(connection, schema, None, quiet, stint)
-
-
-# One conversation --------------------------------------------------------------------------------------------
-
-
-class HermesMark(NamedTuple):
-    """What tells that a row was rewound, compacted or edited, without reading its text."""
-
-    id: int
-    active: int | None = None
-    compacted: int | None = None
-    content: int | None = None
-    """Bytes, as in the next one."""
-    calls: int | None = None
-
-
-class HermesRows(NamedTuple):
-    """Rows of a session in the order of their ids."""
-
-    rows: list[HermesMessageRow]
-    lost: list[tuple[int, str]]
-    """What could not be read of them: (id, reason)."""
-    left: int = 0
-    """Rows before these that are left out: there are too many, or too much is in them."""
-
-    def tell(self, damaged: Damage) -> None:
-        """What of the session is not there."""
-        if self.left:
-            before = f"before message {self.rows[0].id}" if self.rows else ""
-            damaged.add(before, excess(self.left), self.left)
-        for id_, reason in self.lost:
-            damaged.add(f"message {id_}", reason)
-
-
-def read_marks(connection: apsw.Connection, schema: HermesSchema, session_id: str, first: int) -> list[HermesMark]:
-    """The marks of a session's rows from the id `first` on."""
-    have = schema.messages
-    flags = select_list(have, ("active", "compacted"))
-    sizes = ", ".join(f"octet_length({name})" if name in have else "NULL" for name in ("content", "tool_calls"))
-    query = f"SELECT id, {flags}, {sizes} FROM messages WHERE "  # noqa: S608 - names of our own
-    try:
-        rows = connection.execute(
-            f"{query} session_id = ?1 AND +id >= ?2 ORDER BY +id LIMIT {SESSION_ROWS}", (session_id, first)
-        )
-        return [HermesMark(*row) for row in rows]
-    except DAMAGE:
-        ids = page_ids(connection, session_id, ALL, SESSION_ROWS)
-        return [_mark(connection, query, id_) for id_ in ids if id_ >= first]
-
-
-def _mark(connection: apsw.Connection, query: str, id_: int) -> HermesMark:
-    """One mark, in a table that is damaged: a row that cannot be read has none."""
-    try:
-        return next((HermesMark(*row) for row in connection.execute(query + " id = ?1", (id_,))), HermesMark(id_))
-    except DAMAGE:
-        return HermesMark(id_)
-
-
-def page_ids(connection: apsw.Connection, session_id: str, before: int, limit: int) -> list[int]:
-    """The ids of the last `limit` rows of a session before the id `before`, in order."""
-    rows = connection.execute(
-        "SELECT id FROM messages WHERE session_id = ?1 AND +id < ?2 ORDER BY +id DESC LIMIT ?3",
-        (session_id, before, limit),
-    )
-    return [id_ for (id_,) in rows][::-1]
-
-
-def session_rows(connection: apsw.Connection, schema: HermesSchema, session_id: str, after: int = -ALL) -> HermesRows:
-    """The rows of a session after an id."""
-    ids = [id_ for id_ in page_ids(connection, session_id, ALL, SESSION_ROWS) if id_ > after]
-    read = read_rows(connection, schema, ids)
-    if len(ids) < SESSION_ROWS:
-        return read
-    query = "SELECT count(*) FROM messages WHERE session_id = ?1 AND +id > ?2"
-    ((number,),) = connection.execute(query, (session_id, after))
-    return read._replace(left=read.left + number - len(ids))
-
-
-def read_rows(connection: apsw.Connection, schema: HermesSchema, ids: Sequence[int]) -> HermesRows:
-    """The rows with these ids; where that is too much at once, the last of them."""
-    names = [name for name in MESSAGES.names if name != "content"]
-    content = (
-        f"CASE WHEN octet_length(content) <= {CONTENT_LIMIT} THEN CAST(content AS BLOB) END, octet_length(content)"
-        if "content" in schema.messages
-        else "NULL, 0"
-    )
-    query = (
-        f"SELECT {content}, {select_list(schema.messages, names)} FROM messages"  # noqa: S608 - names of our own
-        " WHERE id IN (SELECT value FROM json_each(?1)) ORDER BY id DESC"
-    )
-    found: list[HermesMessageRow] = []
-    lost: list[tuple[int, str]] = []
-    ration = Ration()
-    for stop in range(len(ids), 0, -_PART):
-        part = ids[max(0, stop - _PART) : stop]
-        try:
-            rows: list[Any] = list(ration.take(connection.execute(query, (json.dumps(part),))))
-        except DAMAGE:
-            rows = []
-            for id_ in reversed(part):
-                try:
-                    rows += ration.take(connection.execute(query, (json.dumps([id_]),)))
-                except DAMAGE as error:
-                    lost.append((id_, f"the row is damaged ({error})"))
-        for body, size, *rest in rows:
-            values = dict(zip(names, rest, strict=True))
-            values["content"] = body
-            if (size or 0) > CONTENT_LIMIT:
-                lost.append((as_int(values["id"]) or 0, f"its text is too large to be read ({size} bytes)"))
-            found.append(MESSAGES.read([values[name] for name in MESSAGES.names]))
-        if ration.spent:
-            break
-    left = len(ids) - len(found) if ration.spent else 0
-    return HermesRows(found[::-1], lost[::-1], left)
-
-
-def exists(connection: apsw.Connection, session_id: str) -> bool:
-    """Whether there is a session of that id, read from the index of ids."""
-    return bool(connection.execute("SELECT 1 FROM sessions WHERE id = ?1", (session_id,)).fetchall())
-
-
-def model_of(connection: apsw.Connection, schema: HermesSchema, session_id: str) -> str | None:
-    """The model that a session talks to, as its row says."""
-    if "model" not in schema.sessions:
-        return None
-    rows: Iterable[tuple[Any]] = connection.execute(
-        "SELECT CAST(model AS BLOB) FROM sessions WHERE id = ?1", (session_id,)
-    )
-    return next((as_text(model) for (model,) in rows), None) or None

@@ -8,21 +8,23 @@ import apsw
 
 from session_adapters.base import SessionMissing, SessionUnreadable
 from session_adapters.hermes.messages import HermesConversation, role_of
-from session_adapters.hermes.queries import (
+from session_adapters.hermes.queries import HermesSchema
+from session_adapters.hermes.rows import (
     ALL,
     HermesMark,
     HermesRows,
-    HermesSchema,
     exists,
     model_of,
+    next_ids,
     page_ids,
     read_marks,
     read_rows,
+    share_before,
 )
 from session_adapters.model import Problem
 from session_adapters.reading.sqlite import DatabaseMissing, DatabaseUnreadable, database_stamp, read_database
 from session_adapters.text import scrub
-from session_adapters.transcript import Change, Transcript, first_difference
+from session_adapters.transcript import PART_ITEMS, Change, Transcript, first_difference, part_of
 
 __all__ = ["PAGE_ROWS", "HermesTranscript"]
 
@@ -36,6 +38,8 @@ class _Page(NamedTuple):
     """Smallest row id in it."""
     complete: bool
     model: str | None
+    is_cut: bool = False
+    begins: float = 0.0
 
 
 class _Gone(Exception):
@@ -78,15 +82,42 @@ class HermesTranscript(Transcript):
             read = HermesRows(rows, [(id_, reason) for id_, reason in read.lost if id_ >= cut], read.left)
             ids = [id_ for id_ in ids if id_ >= cut]
         first = ids[0] if ids else 0
-        marks = [mark for mark in read_marks(connection, schema, self.session_id, first) if mark.id < before]
+        marks = read_marks(connection, schema, self.session_id, first, before)
         return _Page(read, marks, first, complete, model_of(connection, schema, self.session_id))
 
-    def _read_from(self, connection: apsw.Connection, first: int) -> _Page:
-        """Every row from a row id on."""
-        schema = self._schema(connection)
-        marks = read_marks(connection, schema, self.session_id, first)
+    def _read_rows(
+        self, connection: apsw.Connection, schema: HermesSchema, marks: list[HermesMark], *, is_cut: bool
+    ) -> _Page:
+        """The rows of these marks, all that is loaded."""
         read = read_rows(connection, schema, [mark.id for mark in marks])
-        return _Page(read, marks, first, self.complete, model_of(connection, schema, self.session_id))
+        model = model_of(connection, schema, self.session_id)
+        return _Page(read, marks, self._first, self.complete, model, is_cut, self.begins)
+
+    def _marks_beside(
+        self, connection: apsw.Connection, schema: HermesSchema, step: int
+    ) -> tuple[list[HermesMark], bool]:
+        """The marks of the part before the loaded one (-1), after it (1), or of the first (0); and whether there are
+        more in that direction."""
+        if step < 0:
+            ids = page_ids(connection, self.session_id, self._first, PART_ITEMS)
+        else:
+            ids = next_ids(connection, self.session_id, self._last if step else -ALL, PART_ITEMS)
+        if not ids:
+            return [], False
+        marks = read_marks(connection, schema, self.session_id, ids[0], ids[-1] + 1)
+        found = part_of(
+            len(marks),
+            len(marks) if step < 0 else 0,
+            step or 1,
+            lambda at: (marks[at].content or 0) + (marks[at].calls or 0),
+            lambda at: bool(marks[at].asks),
+        )
+        return marks[found.start : found.stop], len(found) < len(marks)
+
+    @property
+    def _last(self) -> int:
+        """Id of the last loaded row."""
+        return self._marks[-1].id if self._marks else self._first
 
     def _schema(self, connection: apsw.Connection) -> HermesSchema:
         schema = HermesSchema.of(connection)
@@ -102,7 +133,7 @@ class HermesTranscript(Transcript):
         self._marks = page.marks
         self._first = page.first
         self._model = page.model
-        self.complete = page.complete
+        self.complete, self.is_cut, self.begins = page.complete, page.is_cut, page.begins
         self._publish()
 
     def _converse(self, page: _Page) -> HermesConversation:
@@ -134,12 +165,38 @@ class HermesTranscript(Transcript):
         self._publish()
         return added
 
+    def load_part(self, step: int) -> bool:
+        """See `Transcript.load_part`."""
+        if self.complete if step < 0 else step > 0 and not self.is_cut:
+            return False
+
+        def read(connection: apsw.Connection) -> _Page | None:
+            schema = self._schema(connection)
+            marks, more = self._marks_beside(connection, schema, step)
+            if not marks:
+                return None
+            first = marks[0].id
+            page = self._read_rows(connection, schema, marks, is_cut=step < 0 or more)
+            complete = not step or (step < 0 and not more)
+            return page._replace(
+                first=first, complete=complete, begins=share_before(connection, self.session_id, first)
+            )
+
+        self._stamp = database_stamp_or_empty(self.path)
+        try:
+            page = read_database(self.path, read)
+        except (_Gone, DatabaseUnreadable, OSError):
+            return False  # `refresh` says what is the matter
+        if page is not None:
+            self._show(page)
+        return page is not None
+
     # Following ---------------------------------------------------------------------------------------------
 
     def refresh(self) -> Change:
         """See `Transcript.refresh`."""
         stamp = database_stamp_or_empty(self.path)
-        if stamp == self._stamp and not self._troubled:
+        if stamp == self._stamp and not self._troubled and not self.is_cut:
             return Change()
         try:
             replaced = stamp[:2] != self._stamp[:2]  # another file under the same name
@@ -159,12 +216,14 @@ class HermesTranscript(Transcript):
 
         def read(connection: apsw.Connection) -> tuple[_Page, bool]:
             schema = self._schema(connection)
-            marks = read_marks(connection, schema, self.session_id, self._first)
+            before, is_cut = ALL, False
+            if self.is_cut:
+                more, is_cut = self._marks_beside(connection, schema, 1)
+                before = more[-1].id + 1 if more else ALL
+            marks = read_marks(connection, schema, self.session_id, self._first, before)
             if marks[: len(self._marks)] != self._marks:
-                return self._read_from(connection, self._first), True
-            new = marks[len(self._marks) :]
-            read = read_rows(connection, schema, [mark.id for mark in new])
-            return _Page(read, new, self._first, self.complete, None), False
+                return self._read_rows(connection, schema, marks, is_cut=is_cut), True
+            return self._read_rows(connection, schema, marks[len(self._marks) :], is_cut=is_cut), False
 
         page, whole = read_database(self.path, read)
         return self._replace(page) if whole else self._append(page)
@@ -175,6 +234,7 @@ class HermesTranscript(Transcript):
             first = min(first, self._conversation.add(row))
         page.read.tell(self._conversation.damaged)
         self._marks += page.marks
+        self.is_cut = page.is_cut
         self._publish()
         return Change(first=first if page.read.rows else None)
 

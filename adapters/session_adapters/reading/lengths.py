@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from session_adapters.model import Message
 
-__all__ = ["CUT", "TEXT_LIMIT", "beginning_of", "text_size"]
+__all__ = ["CUT", "TEXT_LIMIT", "beginning_of", "shown_size", "text_size"]
 
 TEXT_LIMIT = 96 << 20
 """Bytes of text that are kept of a conversation; of later messages there are only the beginnings."""
@@ -26,6 +26,11 @@ def text_size(message: Message) -> int:
     for call in message.tool_calls:
         size += _size(call.input)
     return size
+
+
+def shown_size(message: Message) -> int:
+    """The same, what its calls gave included, which of linked results is counted twice."""
+    return text_size(message) + sum(_size(call.output) for call in message.tool_calls)
 
 
 def _size(value: Any) -> int:

@@ -8,20 +8,24 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from session_adapters.base import SessionMissing, SessionUnreadable
 from session_adapters.model import Message
 from session_adapters.reading.bounds import excess
 from session_adapters.reading.damage import Damage
+from session_adapters.reading.lengths import shown_size
 from session_adapters.reading.sqlite import DatabaseMissing, DatabaseUnreadable
 from session_adapters.reading.sqlite_limits import Ration
 from session_adapters.text import scrub
-from session_adapters.transcript import Change, Transcript, first_difference
+from session_adapters.transcript import Change, Transcript, first_difference, part_of
 
 __all__ = ["PAGE_UNITS", "Lost", "SessionGone", "UnitReader", "UnitShelf", "UnitTranscript", "Unitary"]
 
 PAGE_UNITS = 100
+_MOST = 128
+"""Units that are read at once for a part, to see how long they are."""
 _UNREADABLE = (DatabaseUnreadable, OSError, ValueError)
 
 
@@ -90,6 +94,30 @@ class UnitReader(ABC, Generic[U]):
                 break
             yield self.read(units[at : at + size])
 
+    def part(self, units: Sequence[U], at: int, step: int) -> tuple[range, list[list[Message]]]:
+        """Which of the units are a part (see `part_of`), and the messages of each. How long they are is seen by
+        reading them: first one, then twice as many each time."""
+        blocks: dict[int, list[Message]] = {}
+
+        def block(index: int) -> list[Message]:
+            if index not in blocks:
+                many = min(len(blocks) + 1, _MOST)
+                span = range(max(0, index - many + 1), index + 1) if step < 0 else range(index, index + many)
+                chosen = [other for other in span if other < len(units) and other not in blocks]
+                if step < 0:
+                    chosen.reverse()  # what there is no room for is what is furthest away
+                blocks.update(zip(chosen, self.read([units[other] for other in chosen]), strict=True))
+            return blocks[index]
+
+        found = part_of(
+            len(units),
+            at,
+            step,
+            lambda index: sum(map(shown_size, block(index))),
+            lambda index: any(one.is_prompt for one in block(index)[:1]),
+        )
+        return found, [block(index) for index in found]
+
     @property
     def damage(self) -> Damage:
         """Everything that is not there."""
@@ -111,6 +139,17 @@ class UnitShelf(Protocol[U]):
     def visit(self, session_id: str, work: Callable[[UnitReader[U]], T]) -> T:
         """`work` with a reader for the session; it may be run again. Raises `SessionGone`, `OSError`,
         `DatabaseUnreadable`, and `ValueError` where the session itself is damaged."""
+
+
+class _Part(NamedTuple, Generic[U]):
+    """Units that are shown alone."""
+
+    units: list[U]
+    blocks: list[list[Message]]
+    lost: Damage
+    complete: bool
+    is_cut: bool
+    begins: float
 
 
 class UnitTranscript(Transcript, Generic[U]):
@@ -182,12 +221,44 @@ class UnitTranscript(Transcript, Generic[U]):
         self._publish()
         return True
 
+    def load_part(self, step: int) -> bool:
+        """See `Transcript.load_part`."""
+        stamp = self._shelf.stamp()
+        try:
+            found = self._shelf.visit(self.session_id, partial(self._read_part, step))
+        except (SessionGone, *_UNREADABLE):
+            return False
+        if found is None:
+            return False
+        self._stamp = stamp
+        self._units, self._blocks, self._lost, self.complete, self.is_cut, self.begins = found
+        self._publish()
+        return True
+
+    def _read_part(self, step: int, reader: UnitReader[U]) -> _Part[U] | None:
+        units = reader.units()
+        if not units or (step > 0 and not self.is_cut):
+            return None
+        at = self._place(units, 0) if step < 0 else self._place(units, -1) + 1 if step else 0
+        if at < 0 or (step > 0 and not at):
+            return None
+        span, blocks = reader.part(units, at, step or 1)
+        if not span:
+            return None
+        chosen = units[span.start : span.stop]
+        return _Part(chosen, blocks, reader.damage, not span.start, span.stop < len(units), span.start / len(units))
+
+    def _place(self, units: Sequence[U], index: int) -> int:
+        """Where the first (0) or the last (-1) loaded unit is; -1 where it is no more."""
+        wanted = self._units[index].id if self._units else None
+        return next((at for at, unit in enumerate(units) if unit.id == wanted), -1)
+
     # Following ---------------------------------------------------------------------------------------------
 
     def refresh(self) -> Change:
         """See `Transcript.refresh`."""
         stamp = self._shelf.stamp()
-        if stamp and stamp == self._stamp:
+        if stamp and stamp == self._stamp and not self.is_cut:
             return Change()
         try:
             change = self._shelf.visit(self.session_id, self._follow)
@@ -201,15 +272,20 @@ class UnitTranscript(Transcript, Generic[U]):
         return change
 
     def _follow(self, reader: UnitReader[U]) -> Change:
-        """Take in what is new or different in the loaded part, and what came after it."""
+        """Take in what is new or different in the loaded part, and what came after: of much a part more."""
         units = reader.units()
         old = {unit.id: (unit, block) for unit, block in zip(self._units, self._blocks, strict=True)}
-        start = next((index for index, unit in enumerate(units) if unit.id in old), None)
-        if start is None:  # nothing of what is shown is there any more
-            start = 0 if self.complete else self._cut(len(units))
+        known = [index for index, unit in enumerate(units) if unit.id in old]
+        start, stop = known[0] if known else 0, len(units)
+        if not known:  # nothing of what is shown is there any more
+            start = 0 if self.complete and not self.is_cut else self._cut(len(units))
         elif self.complete:
             start = 0
-        after = units[start:]
+        if self.is_cut and known and known[-1] + 1 < stop:
+            more, blocks = reader.part(units, known[-1] + 1, 1)
+            stop = more.stop
+            old |= {units[at].id: (units[at], block) for at, block in zip(more, blocks, strict=True)}
+        after = units[start:stop]
         different = [unit for unit in after if unit.id not in old or old[unit.id][0] != unit]
         fresh = dict(zip((unit.id for unit in different), _newest_first(reader, different), strict=True))
         blocks = [fresh[unit.id] if unit.id in fresh else old[unit.id][1] for unit in after]
@@ -217,7 +293,7 @@ class UnitTranscript(Transcript, Generic[U]):
         removed = any(unit.id not in kept for unit in self._units)
         before = self.messages
         self._units, self._blocks = after, blocks
-        self.complete = start == 0
+        self.complete, self.is_cut = start == 0, stop < len(units)
         self._lost.forget({unit.id for unit in different})
         self._lost.extend(reader.damage)
         self._publish()

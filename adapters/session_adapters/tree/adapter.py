@@ -25,7 +25,8 @@ from session_adapters.tree.ends import gather, probe
 from session_adapters.tree.follower import BranchReader
 from session_adapters.tree.relations import relate_files
 from session_adapters.tree.summary import TreeCounts
-from session_adapters.tree.transcript import TreeTranscript, branched_texts
+from session_adapters.tree.texts import branched_texts
+from session_adapters.tree.transcript import TreeTranscript
 from session_adapters.usage import Usage
 
 __all__ = ["DOCUMENT", "FILE", "FOLDER", "TreeAdapter", "is_directory"]

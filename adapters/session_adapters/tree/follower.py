@@ -10,7 +10,8 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from session_adapters.model import Message
 from session_adapters.reading.searchable import Rewritten, Text, TextReader, texts_of
 from session_adapters.tree.file import TreeStore
-from session_adapters.tree.transcript import TreeBuilder, TreeTranscript, texts_of_branches
+from session_adapters.tree.texts import texts_of_branches
+from session_adapters.tree.transcript import TreeBuilder, TreeTranscript
 
 __all__ = ["BranchFollower", "BranchReader", "goes_on"]
 

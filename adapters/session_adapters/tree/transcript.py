@@ -6,44 +6,23 @@ part upwards.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from msgspec.structs import replace
 
-from session_adapters.model import Message, SessionUnreadable
-from session_adapters.reading.bounds import excess, unread
+from session_adapters.model import Message
 from session_adapters.reading.damage import reading_session, reason_of
 from session_adapters.reading.files import Line
-from session_adapters.reading.searchable import Text, texts_of
 from session_adapters.text import one_line
 from session_adapters.times import from_epoch
-from session_adapters.tool_names import of_call
-from session_adapters.transcript import PAGE, Branch, Builder, Change, Transcript
+from session_adapters.transcript import PAGE, Branch, Builder, Change, Transcript, part_of
 from session_adapters.tree.file import Shown, TreeFile, TreeStore
 from session_adapters.tree.messages import SUMMARY, messages_of
 from session_adapters.tree.paths import common_prefix
 from session_adapters.tree.records import ENTRIES
 
-__all__ = ["TreeBuilder", "TreeTranscript", "branched_texts", "texts_of_branches"]
-
-
-def branched_texts(session_id: str, transcript: TreeTranscript, left: int = 0) -> Iterator[Text]:
-    """What can be searched in a transcript that is loaded whole: the shown branch, and behind it the others. Raises
-    `SessionUnreadable` after the last where `left` messages are left out, or records are damaged."""
-    yield from texts_of_branches(session_id, transcript)
-    lost = sum(map(len, transcript.file.damaged))
-    if left or lost:
-        raise SessionUnreadable(excess(left) if left else unread(lost))
-
-
-def texts_of_branches(session_id: str, transcript: TreeTranscript) -> Iterator[Text]:
-    """The same, and nothing of what is left out or damaged."""
-    messages = transcript.messages
-    yield from texts_of(session_id, messages)
-    called = {call.tool_call_id: of_call(call) for message in messages for call in message.tool_calls}
-    for text in texts_of(session_id, transcript.aside(), before=called):
-        yield text._replace(visibility="branch")
+__all__ = ["TreeBuilder", "TreeTranscript"]
 
 
 class TreeBuilder(Builder):
@@ -132,12 +111,12 @@ class TreeTranscript(Transcript):
                     break
         return start if start == 0 or turn is None else turn
 
-    def _build(self, start: int) -> None:
-        """Read the branch from position `start` on."""
-        builder, first = self._new_builder(), list[int]()
-        self._read(builder, first, start, len(self._path))
+    def _build(self, start: int, stop: int | None = None) -> None:
+        """Read the branch from position `start` on, up to its end or `stop`."""
+        builder, first, stop = self._new_builder(), list[int](), len(self._path) if stop is None else stop
+        self._read(builder, first, start, stop)
         builder.take_change()
-        self._start, self._builder, self._first = start, builder, first
+        self._start, self._stop, self._builder, self._first = start, stop, builder, first
         self._publish()
 
     def _new_builder(self) -> TreeBuilder:
@@ -147,7 +126,8 @@ class TreeTranscript(Transcript):
 
     def _publish(self) -> None:
         self.messages = self._builder.messages
-        self.complete = self._start == 0
+        self.complete, self.is_cut = self._start == 0, self._stop < len(self._path)
+        self.begins = self._start / max(1, len(self._path))
         self.problems = [
             problem
             for path, damaged in zip(self.file.paths, self.file.damaged, strict=True)
@@ -172,12 +152,37 @@ class TreeTranscript(Transcript):
         """See `Transcript.earlier`."""
         before = len(self.messages)
         while not self.complete and len(self.messages) <= before:  # a page may hold nothing but settings
-            loaded = sum(self.file.spots[index].length for index in self._path[self._start :])
+            loaded = sum(self.file.spots[index].length for index in self._path[self._start : self._stop])
             try:
-                self._build(self._page_before(self._start, loaded))
+                self._build(self._page_before(self._start, loaded), self._stop)
             except OSError:
                 return 0  # `refresh` says that the file is gone
         return len(self.messages) - before
+
+    def load_part(self, step: int) -> bool:
+        """See `Transcript.load_part`: a stretch of the branch."""
+        if step > 0 and not self.is_cut:
+            return False
+        before, at = self._path, self._start if step < 0 else self._stop if step else 0
+        try:
+            if self._paths() != self.file.paths or not self.file.unchanged_so_far():
+                return False
+            self.file.read()
+            self._follow()
+            found = self._beside(at, step or 1)
+            if not found or common_prefix(before, self._path) < at:
+                return False
+            self._build(found.start, found.stop)
+        except OSError:
+            return False  # `refresh` says that the file is gone
+        self._followed = len(self.file.tree)
+        return True
+
+    def _beside(self, at: int, step: int) -> range:
+        path, spots, is_prompt = self._path, self.file.spots, self.file.is_prompt
+        return part_of(
+            len(path), at, step, lambda place: spots[path[place]].length, lambda place: is_prompt(path[place])
+        )
 
     # Following ---------------------------------------------------------------------------------------------
 
@@ -186,7 +191,7 @@ class TreeTranscript(Transcript):
         try:
             if self._paths() == self.file.paths and self.file.unchanged_so_far():
                 grown = self.file.read()
-                if len(self.file.tree) != self._followed:
+                if len(self.file.tree) != self._followed or self.is_cut:
                     return self._moved()
                 if grown:
                     self._publish()
@@ -215,16 +220,18 @@ class TreeTranscript(Transcript):
     def _read_on(self, old: list[int], old_kept: dict[int, list[int]]) -> Change:
         loaded = list(self._builder.messages)
         shared = common_prefix(old, self._path)
-        if shared == len(old) and all(
-            place >= shared or old_kept.get(place) == at for place, at in self._kept.items()
+        if shared >= self._stop and all(
+            place >= self._stop or old_kept.get(place) == at for place, at in self._kept.items()
         ):
-            self._read(self._builder, self._first, shared, len(self._path))
+            stop = self._beside(self._stop, 1).stop if self.is_cut else len(self._path)
+            self._read(self._builder, self._first, self._stop, stop)
+            self._stop = stop
             self._publish()
             return Change(first=self._builder.take_change())
         if self._start > shared or not shared:
             self._build(self._page_before(len(self._path)))
             return Change(first=0, rewritten=True)
-        self._build(self._start)
+        self._build(self._start, min(self._stop, len(self._path)) if self.is_cut else None)
         same = 0
         for one, other in zip(loaded, self.messages, strict=False):
             if one != other:
@@ -237,7 +244,7 @@ class TreeTranscript(Transcript):
     @property
     def branches(self) -> tuple[Branch, ...]:
         """See `Transcript.branches`. A session with one branch has none to choose from."""
-        state = (len(self.file.tree), self._pinned, self._start, len(self.messages))
+        state = (len(self.file.tree), self._pinned, self._start, self._stop, len(self.messages))
         if self._branches is None or self._branches[0] != state:
             self._branches = (state, self._list_branches())
         return self._branches[1]
@@ -283,7 +290,7 @@ class TreeTranscript(Transcript):
         )
 
     def _message_index(self, place: int) -> int | None:
-        if place >= len(self._path):
+        if place >= self._stop:
             return len(self.messages)
         return self._first[place - self._start] if place >= self._start else None
 

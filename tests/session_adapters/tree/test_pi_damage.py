@@ -68,6 +68,8 @@ def _read_all(adapter: TreeAdapter, problems: list[Problem]) -> list[SessionSumm
                 continue
             assert len(session.messages) == session.message_count
             transcript = adapter.open(source, summary.session_id)
+            while not transcript.complete and transcript.earlier():
+                pass
             assert transcript.messages == list(session.messages)
             for branch in transcript.branches:
                 transcript.switch(branch.leaf_id)

@@ -18,7 +18,8 @@ def title(part: ListedPart, room: int, *, gone: bool) -> str:
 
     `room` is in cells, and exactly filled."""
     said = [safe(fact) for fact in _facts(part, gone=gone) if fact]
-    left = f"{PIN} " * part.summary.pinned + safe(part.summary.title or part.summary.session_id)
+    names = filter(None, (part.summary.known_as, part.summary.title))
+    left = f"{PIN} " * part.summary.pinned + safe(" · ".join(names) or part.summary.session_id)
     while said and width_of(" · ".join(said)) + min(width_of(left), 24) + 2 > room:
         said.pop(0)
     right = " · ".join(said)

@@ -1,7 +1,8 @@
 """Goes to a message, a landmark or the next match of a transcript.
 
-What is not loaded yet is read for until it is there, the beginning is reached, or another key is pressed. Once much
-was loaded for that, the rest is looked through part by part, and the part that has it is shown alone.
+What is not loaded yet is read for until it is there, the beginning is reached, or another key is pressed. A landmark,
+the first message, and all else once much was loaded for it, are looked for part by part, and the part that has it is
+shown alone.
 """
 
 from __future__ import annotations
@@ -277,7 +278,9 @@ class TranscriptFinder:
                 self._begin(1)
         else:
             self._match_arrived(added, read_all=read_all)
-        if self.needs_earlier and opened.is_heavy and self._parts.can_read(opened):
+        # Messages and matches are mostly near, where reading on keeps what is between.
+        far = opened.is_heavy or self._wanted in ("first", "landmark")
+        if self.needs_earlier and far and self._parts.can_read(opened):
             self._look_in_parts(0 if self._wanted in ("first", _EDGES[1]) else -1, self._wanted)
 
     # In what is not loaded ---------------------------------------------------------------------------------

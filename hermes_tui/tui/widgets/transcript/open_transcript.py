@@ -66,10 +66,17 @@ class OpenTranscript:
     """One session as the pane has it, with the place in it. What is kept of it comes back exactly there."""
 
     def __init__(
-        self, part: ListedPart | None = None, transcript: Transcript | None = None, note: str = "", *, like: View
+        self,
+        part: ListedPart | None = None,
+        transcript: Transcript | None = None,
+        note: str = "",
+        *,
+        like: View,
+        reading: asyncio.Lock | None = None,
     ) -> None:
         """Shown from its end; `note` is shown where it has no messages. What is open of one kind in the view `like`
-        is open here. The transcript belongs to this object from now on: nobody else calls it."""
+        is open here. The transcript belongs to this object from now on: nobody else calls it. Parts of a session may
+        share what they know of its store: they are read one at a time, under the lock `reading`."""
         self.part = part
         self.transcript = transcript
         self.note = note
@@ -87,7 +94,7 @@ class OpenTranscript:
         self.end: OpenTranscript | None = None
         """The same session from its end, where this is a part far above it."""
         self._weight = 0
-        self._reading = asyncio.Lock()
+        self._reading = asyncio.Lock() if reading is None else reading
 
     @property
     def summary(self) -> SessionSummary | None:
@@ -131,7 +138,7 @@ class OpenTranscript:
 
     def at(self, part: Transcript) -> OpenTranscript:
         """A part of the session, to be shown alone."""
-        opened = OpenTranscript(self.part, part, like=self.view)
+        opened = OpenTranscript(self.part, part, like=self.view, reading=self._reading)
         opened.end, opened.gone = self.end or self, self.gone
         opened.behind = opened.view.is_cut = part.is_cut
         opened.load({})
@@ -149,9 +156,9 @@ class OpenTranscript:
     # Reading -----------------------------------------------------------------------------------------------
 
     @_to_its_end
-    async def look_beside(self, step: int) -> Transcript | None:
-        """See `Transcript.part`."""
-        return await in_thread(self._open.part, step)
+    async def look_beside(self, step: int, part: Transcript | None = None) -> Transcript | None:
+        """See `Transcript.part`: beside what is open, or a part of it."""
+        return await in_thread((part or self._open).part, step)
 
     @_to_its_end
     async def refresh(self) -> Change:

@@ -129,8 +129,7 @@ class TranscriptPane(JumpKeys, can_focus=True, inherit_bindings=False):
         opened.load(before.levels if before.is_of(summary) else {})
         opened.view.mark_new(before.view.since if before.is_of(summary) else None)
         self.settle()
-        if opened.may_part:
-            run_beside(self, partial(self._look_for_branches, opened), "transcript.branches")
+        run_beside(self, partial(self._look_for_branches, opened), "transcript.branches")
 
     def bring_back(self, kept: OpenTranscript) -> None:
         """Show what was `opened` before, at the same place."""
@@ -180,7 +179,7 @@ class TranscriptPane(JumpKeys, can_focus=True, inherit_bindings=False):
         return change
 
     async def _look_for_branches(self, opened: OpenTranscript) -> None:
-        if await opened.find_branches():
+        if opened.may_part and await opened.find_branches():
             self.settle()
 
     async def _go_to_branch(self, opened: OpenTranscript, step: int) -> None:
@@ -196,9 +195,10 @@ class TranscriptPane(JumpKeys, can_focus=True, inherit_bindings=False):
         view, opened = self.view, self.opened
         if opened.loading or opened.stuck or view.complete or opened.transcript is None or not self.strips:
             return
-        if self.finder.needs_earlier and opened.is_heavy:
+        if self.finder.needs_earlier:
             self.finder.arrived(0)  # in parts, where that can be
-        if self.finder.needs_earlier or view.column.tops[view.top.entry] + view.top.line < 2 * view.height:
+        near = not self.finder.is_seeking and view.column.tops[view.top.entry] + view.top.line < 2 * view.height
+        if self.finder.needs_earlier or near:
             opened.loading = True
             run_beside(self, partial(self._load_earlier, opened), "transcript.earlier")
 
@@ -244,8 +244,7 @@ class TranscriptPane(JumpKeys, can_focus=True, inherit_bindings=False):
         seen = self.context.seen.sentence if self.context.seen is not None else ""
         found = self.typed.found.words(self.message) if self.typed.found is not None else ""
         said = border(self.opened, self.outer_size.width, found=found, seen=seen, sought=self.finder.progress)
-        before, self._said = self._said, said
-        # Textual draws the widget again even for the same words.
+        before, self._said = self._said, said  # Textual draws the widget again even for the same words
         if said[0] != before[0]:
             self.border_title = Content(said[0])
         if said[1] != before[1]:
@@ -304,6 +303,7 @@ class TranscriptPane(JumpKeys, can_focus=True, inherit_bindings=False):
         """Show a part of the session that is far above its end."""
         self._change_to(self.opened.at(part))
         self.lay_out()
+        run_beside(self, partial(self._look_for_branches, self.opened), "transcript.branches")
 
     def show_end(self) -> None:
         """Show the session from its end again, where a part of it is shown."""

@@ -1,0 +1,170 @@
+"""The SQL that reads the rows of one Hermes session."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+import apsw
+
+from session_adapters.hermes.queries import CONTENT_LIMIT, DAMAGE, HermesSchema
+from session_adapters.hermes.records import MESSAGES, HermesMessageRow
+from session_adapters.reading.bounds import excess
+from session_adapters.reading.damage import Damage
+from session_adapters.reading.sqlite_limits import SESSION_ROWS, Ration
+from session_adapters.reading.sqlite_rows import as_int, as_text, select_list
+
+__all__ = ["ALL", "HermesMark", "HermesRows"]
+
+ALL = 1 << 62
+"""After every row id."""
+_PART = 1000
+"""Messages read in one statement."""
+
+
+class HermesMark(NamedTuple):
+    """What tells that a row was rewound, compacted or edited, without reading its text."""
+
+    id: int
+    active: int | None = None
+    compacted: int | None = None
+    content: int | None = None
+    """Bytes, as in the next one."""
+    calls: int | None = None
+    asks: int | None = None
+    """A user speaks."""
+
+
+class HermesRows(NamedTuple):
+    """Rows of a session in the order of their ids."""
+
+    rows: list[HermesMessageRow]
+    lost: list[tuple[int, str]]
+    """What could not be read of them: (id, reason)."""
+    left: int = 0
+    """Rows before these that are left out: there are too many, or too much is in them."""
+
+    def tell(self, damaged: Damage) -> None:
+        """What of the session is not there."""
+        if self.left:
+            before = f"before message {self.rows[0].id}" if self.rows else ""
+            damaged.add(before, excess(self.left), self.left)
+        for id_, reason in self.lost:
+            damaged.add(f"message {id_}", reason)
+
+
+def read_marks(
+    connection: apsw.Connection, schema: HermesSchema, session_id: str, first: int, before: int = ALL
+) -> list[HermesMark]:
+    """The marks of a session's rows from the id `first` on, those before the id `before`."""
+    have = schema.messages
+    flags = select_list(have, ("active", "compacted"))
+    sizes = ", ".join(f"octet_length({name})" if name in have else "NULL" for name in ("content", "tool_calls"))
+    asks = "lower(role) IN ('user', 'human')"
+    query = f"SELECT id, {flags}, {sizes}, {asks} FROM messages WHERE "  # noqa: S608 - names of our own
+    try:
+        rows = connection.execute(
+            f"{query} session_id = ?1 AND +id >= ?2 AND +id < ?3 ORDER BY +id LIMIT {SESSION_ROWS}",
+            (session_id, first, before),
+        )
+        return [HermesMark(*row) for row in rows]
+    except DAMAGE:
+        ids = page_ids(connection, session_id, before, SESSION_ROWS)
+        return [_mark(connection, query, id_) for id_ in ids if id_ >= first]
+
+
+def _mark(connection: apsw.Connection, query: str, id_: int) -> HermesMark:
+    """One mark, in a table that is damaged: a row that cannot be read has none."""
+    try:
+        return next((HermesMark(*row) for row in connection.execute(query + " id = ?1", (id_,))), HermesMark(id_))
+    except DAMAGE:
+        return HermesMark(id_)
+
+
+def page_ids(connection: apsw.Connection, session_id: str, before: int, limit: int) -> list[int]:
+    """The ids of the last `limit` rows of a session before the id `before`, in order."""
+    rows = connection.execute(
+        "SELECT id FROM messages WHERE session_id = ?1 AND +id < ?2 ORDER BY +id DESC LIMIT ?3",
+        (session_id, before, limit),
+    )
+    return [id_ for (id_,) in rows][::-1]
+
+
+def next_ids(connection: apsw.Connection, session_id: str, after: int, limit: int) -> list[int]:
+    """The ids of the first `limit` rows of a session after the id `after`, in order."""
+    rows = connection.execute(
+        "SELECT id FROM messages WHERE session_id = ?1 AND +id > ?2 ORDER BY +id LIMIT ?3", (session_id, after, limit)
+    )
+    return [id_ for (id_,) in rows]
+
+
+def share_before(connection: apsw.Connection, session_id: str, first: int) -> float:
+    """Which part of a session's rows come before the id `first`; from the index alone."""
+    query = "SELECT avg(+id < ?2) FROM messages WHERE session_id = ?1"
+    ((share,),) = connection.execute(query, (session_id, first))
+    return float(share or 0)
+
+
+def session_rows(connection: apsw.Connection, schema: HermesSchema, session_id: str, after: int = -ALL) -> HermesRows:
+    """The rows of a session after an id."""
+    ids = [id_ for id_ in page_ids(connection, session_id, ALL, SESSION_ROWS) if id_ > after]
+    read = read_rows(connection, schema, ids)
+    if len(ids) < SESSION_ROWS:
+        return read
+    query = "SELECT count(*) FROM messages WHERE session_id = ?1 AND +id > ?2"
+    ((number,),) = connection.execute(query, (session_id, after))
+    return read._replace(left=read.left + number - len(ids))
+
+
+def read_rows(connection: apsw.Connection, schema: HermesSchema, ids: Sequence[int]) -> HermesRows:
+    """The rows with these ids; where that is too much at once, the last of them."""
+    names = [name for name in MESSAGES.names if name != "content"]
+    content = (
+        f"CASE WHEN octet_length(content) <= {CONTENT_LIMIT} THEN CAST(content AS BLOB) END, octet_length(content)"
+        if "content" in schema.messages
+        else "NULL, 0"
+    )
+    query = (
+        f"SELECT {content}, {select_list(schema.messages, names)} FROM messages"  # noqa: S608 - names of our own
+        " WHERE id IN (SELECT value FROM json_each(?1)) ORDER BY id DESC"
+    )
+    found: list[HermesMessageRow] = []
+    lost: list[tuple[int, str]] = []
+    ration = Ration()
+    for stop in range(len(ids), 0, -_PART):
+        part = ids[max(0, stop - _PART) : stop]
+        try:
+            rows: list[Any] = list(ration.take(connection.execute(query, (json.dumps(part),))))
+        except DAMAGE:
+            rows = []
+            for id_ in reversed(part):
+                try:
+                    rows += ration.take(connection.execute(query, (json.dumps([id_]),)))
+                except DAMAGE as error:
+                    lost.append((id_, f"the row is damaged ({error})"))
+        for body, size, *rest in rows:
+            values = dict(zip(names, rest, strict=True))
+            values["content"] = body
+            if (size or 0) > CONTENT_LIMIT:
+                lost.append((as_int(values["id"]) or 0, f"its text is too large to be read ({size} bytes)"))
+            found.append(MESSAGES.read([values[name] for name in MESSAGES.names]))
+        if ration.spent:
+            break
+    left = len(ids) - len(found) if ration.spent else 0
+    return HermesRows(found[::-1], lost[::-1], left)
+
+
+def exists(connection: apsw.Connection, session_id: str) -> bool:
+    """Whether there is a session of that id, read from the index of ids."""
+    return bool(connection.execute("SELECT 1 FROM sessions WHERE id = ?1", (session_id,)).fetchall())
+
+
+def model_of(connection: apsw.Connection, schema: HermesSchema, session_id: str) -> str | None:
+    """The model that a session talks to, as its row says."""
+    if "model" not in schema.sessions:
+        return None
+    rows: Iterable[tuple[Any]] = connection.execute(
+        "SELECT CAST(model AS BLOB) FROM sessions WHERE id = ?1", (session_id,)
+    )
+    return next((as_text(model) for (model,) in rows), None) or None

@@ -1,0 +1,200 @@
+"""Parts of long sessions that are read alone: by all of them one has the session, and each takes little."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import apsw
+import pytest
+
+from long_talks import TALKS, TURN, Talk
+from session_adapters import jsonl_adapter, transcript
+from session_adapters.jsonl_adapter import JsonlAdapter
+from session_adapters.model import Message
+from session_adapters.reading.files import METER
+from session_adapters.transcript import Transcript, part_of
+
+PART = 20_000
+FILLER = 300
+
+MakeTalk = Callable[..., Talk]
+
+
+@pytest.fixture(params=TALKS)
+def talk(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Talk:
+    """A session of 150 turns, of which a part has some ten."""
+    for module in (transcript, jsonl_adapter):
+        monkeypatch.setattr(module, "PART", PART)
+    monkeypatch.setattr(JsonlAdapter, "page", PART)
+    made = TALKS[request.param](tmp_path, failing={3, 70}, filler=FILLER)
+    made.add(150)
+    return made
+
+
+def prompts(messages: list[Message]) -> list[str]:
+    return [one.content for one in messages if one.is_prompt]
+
+
+def down(part: Transcript | None) -> Iterator[Transcript]:
+    """The part and all below it."""
+    while part is not None:
+        yield part
+        part = part.part(1)
+
+
+def up(part: Transcript | None) -> Iterator[Transcript]:
+    """The part and all above it."""
+    while part is not None:
+        yield part
+        part = part.part(-1)
+
+
+# What a part is ----------------------------------------------------------------------------------------------
+
+
+def test_a_part_has_as_much_as_fits_and_is_cut_where_a_turn_starts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(transcript, "PART", 10 * 1_000)
+    sizes = [1_000 - 512] * 30
+    turns = {0, 4, 8, 18, 19}
+
+    def part(at: int, step: int) -> range:
+        return part_of(len(sizes), at, step, sizes.__getitem__, turns.__contains__)
+
+    assert [part(0, 1), part(8, 1), part(19, 1), part(29, 1)] == [
+        range(8), range(8, 18), range(19, 29), range(29, 30)
+    ]  # fmt: skip
+    assert [part(30, -1), part(20, -1), part(18, -1), part(4, -1)] == [
+        range(20, 30), range(18, 20), range(8, 18), range(4)
+    ]  # fmt: skip
+    assert part(30, 1) == range(30, 30) and part(0, -1) == range(0)
+    sizes[5] = 1 << 30  # alone, as nothing else has room beside it
+    assert [part(4, 1), part(5, 1), part(6, -1)] == [range(4, 5), range(5, 6), range(5, 6)]
+
+
+def test_only_what_fits_is_asked_about(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(transcript, "PART", 10 * 1_000)
+    asked: set[int] = set()
+
+    def size(item: int) -> int:
+        asked.add(item)
+        return 1_000
+
+    def starts(item: int) -> bool:
+        asked.add(item)
+        return False
+
+    part_of(1_000_000, 500_000, 1, size, starts)
+    part_of(1_000_000, 500_000, -1, size, starts)
+    assert min(asked) > 500_000 - 12 and max(asked) < 500_000 + 12
+
+
+# Every agent -------------------------------------------------------------------------------------------------
+
+
+def test_all_parts_are_the_session(talk: Talk) -> None:
+    whole, end = talk.whole(), talk.open()
+    assert len(whole) >= 150 * (TURN - 1) and len(prompts(whole)) == 150
+    below = list(down(end.part(0)))
+    assert len(below) > 5 and below[0].complete and below[0].begins == 0.0 and not below[-1].is_cut
+    assert all(one.is_cut for one in below[:-1]) and not any(one.complete for one in below[1:])
+    assert [one.begins for one in below] == sorted(one.begins for one in below)
+    assert [message for one in below for message in one.messages] == whole
+    above = list(up(below[-1].part(-1)))
+    assert above[-1].complete and not any(one.complete for one in above[:-1]) and all(one.is_cut for one in above)
+    assert [message for one in reversed(above) for message in one.messages] + below[-1].messages == whole
+    assert max(len(one.messages) for one in [*below, *above]) < len(whole) / 4
+    assert below[0].part(-1) is None and below[-1].part(1) is None
+
+
+def test_a_part_is_read_on_in_both_directions(talk: Talk) -> None:
+    whole, first = talk.whole(), talk.open().part(0)
+    assert first is not None
+    middle = first.part(1)
+    assert middle is not None and middle.is_cut and not middle.complete
+    for _ in range(3):
+        assert middle.earlier() or middle.complete
+    assert middle.complete and middle.is_cut
+    seen = [len(middle.messages)]
+    while middle.is_cut:
+        change = middle.refresh()
+        # A result may be of a call that was the last of the part.
+        assert change.first in (seen[-1], seen[-1] - 1) and not change.rewritten and not change.gone
+        seen.append(len(middle.messages))
+    assert middle.messages == whole and len(seen) > 4
+    assert middle.refresh().first is None and middle.messages == whole
+
+
+def test_what_is_said_meanwhile_is_in_the_last_parts(talk: Talk) -> None:
+    end = talk.open()
+    found: list[Message] = []
+    for part in down(end.part(0)):
+        found += part.messages
+        if talk.turns < 200:
+            talk.add(10)
+    end.refresh()
+    assert found == talk.whole() and len(prompts(found)) == 200
+    last = end.part(-1)
+    above = [] if end.complete else [message for one in reversed(list(up(last))) for message in one.messages]
+    assert [*above, *end.messages] == found
+
+
+def test_the_newest_is_followed_from_a_part(talk: Talk) -> None:
+    part = talk.open().part(0)
+    assert part is not None
+    talk.add(1)
+    while part.is_cut:
+        part.refresh()
+    talk.add(1)
+    change = part.refresh()
+    assert change.first is not None and part.messages == talk.whole() and len(prompts(part.messages)) == 152
+
+
+# What a part takes -------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def texts_read() -> Iterator[list[int]]:
+    """Bytes of all texts that any statement gave, in one number."""
+    total = [0]
+
+    def hook(connection: apsw.Connection) -> None:
+        def count(cursor: apsw.Cursor, row: tuple[Any, ...]) -> tuple[Any, ...]:
+            total[0] += sum(len(value) for value in row if isinstance(value, bytes | str) and len(value) > FILLER)
+            return row
+
+        connection.row_trace = count
+
+    apsw.connection_hooks.append(hook)
+    yield total
+    apsw.connection_hooks.remove(hook)
+
+
+@pytest.mark.parametrize("agent", TALKS)
+def test_a_part_takes_the_same_however_long_the_session_is(
+    agent: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, texts_read: list[int]
+) -> None:
+    for module in (transcript, jsonl_adapter):
+        monkeypatch.setattr(module, "PART", PART)
+    monkeypatch.setattr(JsonlAdapter, "page", PART)
+    talk = TALKS[agent](tmp_path, filler=10 * FILLER)
+
+    def taken(step: int) -> int:
+        end = talk.open()
+        if step > 0:
+            part = end.part(0)
+            assert part is not None
+            end = part
+        before = texts_read[0] + METER.bytes
+        assert end.part(step) is not None
+        return texts_read[0] + METER.bytes - before
+
+    talk.add(400)
+    short = [taken(step) for step in (-1, 0, 1)]
+    talk.add(500)
+    long = [taken(step) for step in (-1, 0, 1)]
+    for one, other in zip(short, long, strict=True):
+        assert 5 * FILLER < one < 10 * PART and other > 5 * FILLER
+        # A chat of Cursor's names all its messages in one root.
+        assert other < one + (PART if agent != "cursor" else 900 * TURN * 70)

@@ -15,7 +15,7 @@ BOMBS ?=
 SOAK_ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo run test quick test-long lint types check format docs snapshots screenshots page bench queries soak gateway-soak bombs ccusage differential writers kills test-agents test-gateway build clean
+.PHONY: help demo run test quick test-long lint types check format docs snapshots screenshots page bench queries soak gateway-soak bombs ccusage differential writers memory-writers kills test-agents test-gateway build clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' $(MAKEFILE_LIST) | while IFS='|' read -r name text; do \
@@ -89,6 +89,10 @@ differential: $(STAMP)  ## compare the store of lanes with the real Hermes at le
 writers: $(STAMP)  ## eight processes on one session store for minutes, then many random steps beside the real Hermes
 	HERMES_TUI_EXAMPLES=25 $(BIN)/python -m pytest -q --timeout 7200 \
 		tests/lifecycle/state_db/test_state_writers.py tests/lifecycle/state_db/test_state_oracle.py tests/lifecycle/state_db/test_state_search.py
+
+memory-writers: $(STAMP)  ## sixteen threads write to Hector's memory, on each engine for ten minutes (MINUTES=1)
+	HERMES_TUI_MINUTES=$(or $(MINUTES),10) $(BIN)/python -m pytest -q -s -n 0 --timeout 7200 \
+		tests/memory/test_memory_service.py -k sixteen_writers
 
 kills: $(STAMP)  ## kill the indexer some fifty times at random moments
 	HERMES_TUI_EXAMPLES=12 $(BIN)/python -m pytest -q tests/sessions/index/test_indexer_process.py -k killed

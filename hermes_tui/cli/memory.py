@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -141,27 +139,21 @@ def _opened(context: click.Context, agent: str, path: Path | None) -> Iterator[L
 
 def _configuration(context: click.Context, path: Path | None) -> MemoryConfiguration:
     """Raises `ValidationError`."""
-    from hermes_tui.memory.configuration import read_configuration
-    from session_adapters.hector.places import CONFIGURATIONS
+    from hermes_tui.memory.configuration import own_configuration, read_configuration
+    from hermes_tui.sessions.machine import own_environment
 
-    other = environment_of(context.find_root().obj.home)
-    home = Path.home() if other is None else other.home
-    if path is None:
-        # One that lies in the working directory could name a server, and any variable as the key for it.
-        path = next((home / name for name in CONFIGURATIONS if (home / name).is_file()), None)
-        if path is None:
-            raise ValidationError("there is no configuration of Hector's at home; name it with --config")
-    return read_configuration(path, os.environ if other is None else {})
+    environment = environment_of(context.find_root().obj.home) or own_environment()
+    if path is not None:
+        return read_configuration(path, environment.variables)
+    found = own_configuration(environment)
+    if found is None:
+        raise ValidationError("there is no configuration of Hector's at home; name it with --config")
+    return found[1]
 
 
 def _time(point: MemoryPoint) -> str:
     """Local; nothing for a point that Hector itself wrote without one."""
-    if not point.timestamp:
-        return ""
-    try:
-        return datetime.fromtimestamp(point.timestamp, UTC).astimezone().strftime("%Y-%m-%d %H:%M")
-    except (OverflowError, ValueError, OSError):
-        return "?"
+    return point.time.astimezone().strftime("%Y-%m-%d %H:%M") if point.time is not None else ""
 
 
 def _print(heading: Sequence[str], rows: Sequence[Sequence[str]]) -> None:

@@ -9,7 +9,6 @@ import threading
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
-from urllib.parse import quote
 
 from hermes_tui.errors import StoreError, ValidationError
 from hermes_tui.memory.configuration import EmbedderSettings, LongTermSettings, MemoryConfiguration
@@ -24,12 +23,15 @@ from hermes_tui.memory.sql.sqlite import SqliteDatabase
 from hermes_tui.memory.working.strategies import strategy_of
 from hermes_tui.memory.working.strategy import WorkingMemoryStrategy
 from hermes_tui.memory.working.summary_buffer import Summarizer
-from session_adapters.hector.dsn import Dsn, parse_dsns
-from session_adapters.hector.places import StoreSettings
+from session_adapters.hector.places import StoreSettings, dsn_of
 
-__all__ = ["MemoryComponents"]
+__all__ = ["READING_SECONDS", "MemoryComponents"]
 
 T = TypeVar("T")
+READING_SECONDS = 5.0
+"""That Qdrant may take for an answer where somebody looks at a screen,"""
+_SECONDS = 30.0
+"""and where an agent does."""
 _NO_STRATEGIES: Mapping[str, WorkingMemoryStrategy] = {}
 
 
@@ -38,7 +40,7 @@ class MemoryComponents:
     threads."""
 
     def __init__(self, configuration: MemoryConfiguration, *, read_only: bool = False) -> None:
-        """With `read_only` no session store is written or made."""
+        """With `read_only` no store is written or made, and none is waited for for long."""
         self._configuration = configuration
         self._read_only = read_only
         self._lock = threading.RLock()
@@ -144,7 +146,12 @@ class MemoryComponents:
             raise StoreError(
                 f"The session store {name} needs psycopg, which is not installed: pip install 'hermes-tui[postgres]'."
             ) from error
-        return PostgresDatabase(_dsn(name, store), read_only=self._read_only, **sizes)
+        dsn = dsn_of(store)
+        if dsn is None:
+            raise ValidationError(
+                f"The address of the session store {name} cannot be made: its host or port is none."
+            )
+        return PostgresDatabase(dsn, read_only=self._read_only, **sizes)
 
     def _vector_store(self, settings: LongTermSettings, store: str) -> VectorStore:
         def made(make: Callable[[], T]) -> T:
@@ -163,24 +170,12 @@ class MemoryComponents:
         if settings.url:
             from hermes_tui.memory.longterm.qdrant_server import QdrantServer
 
-            return made(lambda: QdrantServer(settings.url, settings.collection, settings.api_key))
+            seconds = READING_SECONDS if self._read_only else _SECONDS
+            return made(lambda: QdrantServer(settings.url, settings.collection, settings.api_key, seconds=seconds))
         from hermes_tui.memory.longterm.qdrant_embedded import EmbeddedQdrant
 
         folder = self._configuration.folder / (settings.path or "data/vectors")
-        return EmbeddedQdrant(folder, settings.collection)
-
-
-def _dsn(name: str, store: StoreSettings) -> Dsn:
-    """The address of a server; special characters in user and password are quoted."""
-    user = quote(store.username, safe="")
-    password = f":{quote(store.password, safe='')}" if store.password else ""
-    host = f"{store.host or 'localhost'}:{store.port or 5432}"
-    mode = f"?sslmode={quote(store.ssl_mode, safe='')}" if store.ssl_mode else ""
-    text = f"postgresql://{user}{password}{'@' if user else ''}{host}/{quote(store.database, safe='')}{mode}"
-    found = list(parse_dsns(text, lambda place, reason: None))
-    if len(found) != 1:
-        raise ValidationError(f"The address of the session store {name} cannot be made: its host or port is none.")
-    return found[0]
+        return EmbeddedQdrant(folder, settings.collection, read_only=self._read_only)
 
 
 def _embedder(settings: EmbedderSettings) -> Embedder:

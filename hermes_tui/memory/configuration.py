@@ -6,7 +6,9 @@ Format: spec 001 «Configuration» and «Configuration Modes»; facts agentmux_h
                             max_conns, max_idle}
     agents.<name>           session_store, memory.working.{strategy, window_size, max_messages, budget, …} (in Hector
                             itself without `working`), memory.longterm.{backend, batch_size, recall_limit, embedder,
-                            qdrant.{url, collection, api_key}, pgvector.{session_store, collection}}
+                            qdrant.{url, collection, api_key}, pgvector.{session_store, collection}}; in Hector itself
+                            memory.long_term.{…}, and vector_store or database beside memory
+    vector_stores.<name>    type (qdrant), host, port, api_key, enable_tls; until 1.8 databases.<name>, use_tls
     embedders.<name>        type (ollama, openai, embedded), model, host or url, api_key
 
 A text may name variables: `${DB_PASSWORD}`, `${HOST:-localhost}`.
@@ -26,8 +28,9 @@ from hermes_tui.memory.longterm.batches import BATCH_SIZE, FLUSH_SECONDS
 from hermes_tui.memory.longterm.memory import RECALL_LIMIT
 from hermes_tui.memory.longterm.qdrant_points import COLLECTION
 from hermes_tui.memory.working.strategies import StrategySettings
-from session_adapters.hector.memory import working_of
-from session_adapters.hector.places import StoreSettings, expanded, stores_of
+from session_adapters.base import Environment
+from session_adapters.hector.memory import agents_of, working_of
+from session_adapters.hector.places import StoreSettings, expanded, filled, own_configurations, stores_of
 from session_adapters.reading.files import read_small
 from session_adapters.reading.yaml_settings import read_yaml
 
@@ -37,6 +40,7 @@ __all__ = [
     "EmbedderSettings",
     "LongTermSettings",
     "MemoryConfiguration",
+    "own_configuration",
     "parse_configuration",
     "read_configuration",
     "zero_configuration",
@@ -46,6 +50,7 @@ T = TypeVar("T")
 DEFAULT_STORE = "default-session-store"
 DEFAULT_AGENT = "assistant"
 _LIMIT = 1 << 20
+_REST_PORT = 6333
 
 
 class EmbedderSettings(Struct, frozen=True, kw_only=True):
@@ -137,6 +142,22 @@ def read_configuration(path: Path, variables: Mapping[str, str]) -> MemoryConfig
     return parse_configuration(data, variables, folder=path.parent, name=str(path))
 
 
+def own_configuration(environment: Environment, agent: str = "") -> tuple[Path, MemoryConfiguration] | None:
+    """The first of the user's own configurations that describes agents, with `agent` among them where one is named,
+    and where it is. One that lies in the working directory is none: it could name a server, and any variable as the
+    key for it. Raises `ValidationError`."""
+    for path, folder in own_configurations(environment):
+        try:
+            data = read_small(path, _LIMIT)
+            agents = agents_of(data)
+        except (OSError, ValueError) as error:
+            reason = error.strerror or error if isinstance(error, OSError) else error
+            raise ValidationError(f"The configuration {path} cannot be read: {reason}.") from error
+        if agents and (not agent or agent in agents):
+            return path, parse_configuration(data, environment.variables, folder=folder, name=str(path))
+    return None
+
+
 def parse_configuration(
     data: bytes, variables: Mapping[str, str], *, folder: Path = Path(), name: str = "configuration"
 ) -> MemoryConfiguration:
@@ -153,45 +174,84 @@ def parse_configuration(
         if isinstance(entry, dict) and entry.get("backend") == "memory":
             stores[str(store)] = None
         elif str(store) in sql:
-            stores[str(store)] = _with_variables_in(sql[str(store)], variables)
+            stores[str(store)] = filled(sql[str(store)], variables)
         else:
             raise ValidationError(f"{name}: session_stores.{store} is no store in sql or memory.")
     agents: dict[str, AgentMemory] = {}
     embedders = _mapping(value, "embedders", name)
+    vectors = {**_mapping(value, "databases", name), **_mapping(value, "vector_stores", name)}
     for agent, entry in _mapping(value, "agents", name).items():
         if not isinstance(entry, dict):
             raise ValidationError(f"{name}: agents.{agent} is no mapping.")
-        made = agents[str(agent)] = _agent(entry, embedders, f"{name}: agents.{agent}")
+        made = agents[str(agent)] = _agent(entry, embedders, vectors, f"{name}: agents.{agent}")
         if made.session_store not in stores:
             raise ValidationError(f"{name}: agents.{agent}.session_store: there is no {made.session_store}.")
     return MemoryConfiguration(folder=folder, stores=stores, agents=agents or plain.agents)
 
 
-def _agent(entry: Mapping[str, Any], embedders: Mapping[str, Any], place: str) -> AgentMemory:
+def _agent(
+    entry: Mapping[str, Any], embedders: Mapping[str, Any], vectors: Mapping[str, Any], place: str
+) -> AgentMemory:
     memory = entry.get("memory")
     memory = memory if isinstance(memory, dict) else {}
     found = memory.get("longterm", memory.get("long_term"))
     return AgentMemory(
         session_store=str(entry.get("session_store") or DEFAULT_STORE),
         working=_converted(working_of(memory), StrategySettings, f"{place}.memory"),
-        long_term=_long_term(found, entry, embedders, f"{place}.memory.longterm")
+        long_term=_long_term(
+            found, entry, embedders, _vector_store(entry, vectors, place), f"{place}.memory.longterm"
+        )
         if isinstance(found, dict)
         else None,
     )
 
 
 def _long_term(
-    found: dict[str, Any], entry: Mapping[str, Any], embedders: Mapping[str, Any], place: str
+    found: dict[str, Any],
+    entry: Mapping[str, Any],
+    embedders: Mapping[str, Any],
+    vectors: Mapping[str, str],
+    place: str,
 ) -> LongTermSettings:
     backend = found.get("backend", "qdrant")
     inner = _converted(found.get(str(backend)) or {}, _Place, f"{place}.{backend}")
     below = {name: text for name in inner.__struct_fields__ if (text := getattr(inner, name))}
+    if backend == "qdrant" and not (inner.url or inner.path):
+        below |= vectors
     embedder = found.get("embedder", entry.get("embedder"))
     if isinstance(embedder, str):
         if embedder not in embedders:
             raise ValidationError(f"{place}.embedder: there is no {embedder}.")
         embedder = embedders[embedder]
     return _converted({**below, **found, "embedder": embedder or {}}, LongTermSettings, place)
+
+
+class _VectorStore(Struct, frozen=True, kw_only=True):
+    """`vector_stores.<name>`, and what it was before."""
+
+    type: str = "qdrant"
+    host: str = "localhost"
+    port: int = 6334
+    api_key: str = ""
+    enable_tls: bool = False
+    use_tls: bool = False
+
+
+def _vector_store(entry: Mapping[str, Any], vectors: Mapping[str, Any], place: str) -> dict[str, str]:
+    """Address and key of the Qdrant that an agent names in Hector's own way; nothing for one that names none."""
+    name = entry.get("vector_store") or entry.get("database")
+    found = vectors.get(name) if isinstance(name, str) else entry.get("vector_store_config")
+    if isinstance(name, str) and found is None:
+        raise ValidationError(f"{place}.vector_store: there is no {name}.")
+    if not isinstance(found, dict) or "driver" in found:  # `databases` may hold those of SQL
+        return {}
+    store = _converted(found, _VectorStore, f"{place}.vector_store")
+    if store.type != "qdrant":
+        return {}
+    # Hector speaks gRPC; REST is one port below.
+    port = _REST_PORT if store.port == _REST_PORT + 1 else store.port
+    url = f"http{'s' * (store.enable_tls or store.use_tls)}://{store.host}:{port}"
+    return {"url": url, "api_key": store.api_key}
 
 
 def _converted(value: Any, kind: type[T], place: str) -> T:
@@ -217,8 +277,3 @@ def _with_variables(value: Any, variables: Mapping[str, str]) -> Any:
     if isinstance(value, list):
         return [_with_variables(one, variables) for one in value]
     return value
-
-
-def _with_variables_in(store: StoreSettings, variables: Mapping[str, str]) -> StoreSettings:
-    made: StoreSettings = msgspec.convert(_with_variables(msgspec.structs.asdict(store), variables), StoreSettings)
-    return made

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import random
 import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
@@ -18,6 +20,7 @@ from hermes_tui.memory.longterm import LongTermMemory, VectorStoreUnavailable
 from hermes_tui.memory.longterm.batches import MOST, MemoryBatches
 from hermes_tui.memory.longterm.embedders import OllamaEmbedder
 from hermes_tui.memory.longterm.qdrant_embedded import EmbeddedQdrant
+from hermes_tui.memory.longterm.qdrant_points import MOST as LOOKED_AT
 from hermes_tui.memory.longterm.qdrant_server import QdrantServer
 from hermes_tui.memory.longterm.static_embedder import StaticEmbedder
 from hermes_tui.memory.message import HectorMessage, NativeRole
@@ -32,6 +35,8 @@ from tmuxes import until
 
 EMBEDDER = StaticEmbedder()
 TURNS = 12 * TIMES
+MINUTES = float(os.environ.get("HERMES_TUI_MINUTES", "0"))
+"""That sixteen writers write; `make memory-writers` gives them ten."""
 """Of each of the writers."""
 
 
@@ -312,6 +317,22 @@ def test_14_an_embedder_that_stays_dead_does_not_fill_the_memory() -> None:
         assert batches.shutdown() is False
 
 
+def test_14_an_embedder_that_is_slower_than_those_who_speak_loses_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ten minutes at full speed gave up five of six messages."""
+    monkeypatch.setattr("hermes_tui.memory.longterm.batches.MOST", 40)
+    monkeypatch.setattr("hermes_tui.memory.longterm.batches.BUSY", 20)
+    memory = LongTermMemory(EMBEDDER, EmbeddedQdrant(tmp_path / "vectors"))
+    batches = MemoryBatches(memory, "assistant")
+    for number in range(500):
+        batches.add(f"s{number % 3}", [said(f"{number}", message_id=f"{number}")])
+        assert batches.waiting <= 21
+    assert batches.shutdown()
+    assert (batches.stored, batches.given_up) == (500, 0)
+    memory.close()
+
+
 def test_13_a_slow_summarizer_keeps_nobody_waiting(database: SqlDatabase) -> None:
     """Neither other sessions nor the next turn of this one."""
     begun, end = threading.Event(), threading.Event()
@@ -341,7 +362,7 @@ def test_13_a_slow_summarizer_keeps_nobody_waiting(database: SqlDatabase) -> Non
 def test_13_sixteen_writers_lose_nothing_and_keep_their_order(
     make_database: Callable[..., SqlDatabase], tmp_path: Path
 ) -> None:
-    """Four agents and three sessions, of which sixteen threads write each turn by turn."""
+    """Four agents and three sessions, of which sixteen threads write each turn by turn, for `MINUTES` at least."""
     database = make_database(max_conns=6, max_idle=3)
     memory = LongTermMemory(EMBEDDER, EmbeddedQdrant(tmp_path / "vectors"))
     summarized = SummaryBuffer(summarize=lambda messages: f"of {len(messages)}", max_messages=60)
@@ -352,16 +373,23 @@ def test_13_sixteen_writers_lose_nothing_and_keep_their_order(
     }
     failed: list[BaseException] = []
     made: list[SavedTurn] = []
+    turns = [0] * 16
+    took: list[float] = []
+    end = time.monotonic() + 60 * MINUTES
 
     def write(writer: int) -> None:
         agent = agents[writer % 4]
         try:
-            for number in range(TURNS):
+            while turns[writer] < TURNS or time.monotonic() < end:
+                number = turns[writer]
                 session = f"s{(writer + number) % 3}"
                 messages = [
                     said(f"{writer}/{number}/{part}", message_id=f"{writer}-{number}-{part}") for part in "ab"
                 ]
+                began = time.perf_counter()
                 made.append(services[agent].add_batch_to_history(session, messages))
+                took.append(time.perf_counter() - began)
+                turns[writer] += 1
         except BaseException as error:
             failed.append(error)
 
@@ -373,7 +401,10 @@ def test_13_sixteen_writers_lose_nothing_and_keep_their_order(
     assert failed == []
     assert [one.trouble for one in made if one.trouble] == []
     assert all(service.shutdown() for service in services.values())
+    given_up = sum(service.batches.given_up for service in services.values() if service.batches is not None)
+    assert given_up == 0
     seen: list[str] = []
+    kept = 0
     for agent in agents:
         for session in ("s0", "s1", "s2"):
             found = SQLSessionService(database, agent).get_messages_with_options(session)
@@ -384,11 +415,19 @@ def test_13_sixteen_writers_lose_nothing_and_keep_their_order(
             for writer in range(16):
                 own = [text for text in spoken if text.startswith(f"{writer}/")]
                 assert own == sorted(own, key=lambda text: int(text.split("/")[1]))
-            points = memory.newest(agent, session, 100_000)
-            assert sorted(one.content for one in points) == sorted(spoken)
+            kept += memory.stats(agent, session).points
+            assert memory.stats(agent, session).points == len(spoken)
+            if len(spoken) <= LOOKED_AT:
+                points = memory.newest(agent, session, LOOKED_AT)
+                assert sorted(one.content for one in points) == sorted(spoken)
     assert sorted(seen) == sorted(
-        f"{writer}/{number}/{part}" for writer in range(16) for number in range(TURNS) for part in "ab"
+        f"{writer}/{number}/{part}" for writer in range(16) for number in range(turns[writer]) for part in "ab"
     )
+    assert kept == len(seen)
+    took.sort()
+    at = [1000 * took[int(len(took) * share)] for share in (0.5, 0.95, 0.999)]
+    print(f"{database.dialect}: {len(took):,} turns of two; p50 {at[0]:.1f}, p95 {at[1]:.1f}, p99.9 {at[2]:.0f} ms")
+    print(f"{kept:,} messages in long-term memory")
     memory.close()
 
 

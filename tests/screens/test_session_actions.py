@@ -260,7 +260,7 @@ async def test_the_agents_own_command_is_copied(
         ("copilot", "home", "r"),
         ("cursor", "home", "r"),
         ("gemini", "home", "r"),
-        ("hector", "home", ""),
+        ("hector", "home", "r"),
         ("hermes", "home", "r"),
         ("omp", "home", "rf"),
         ("openclaw", "home", "rf"),

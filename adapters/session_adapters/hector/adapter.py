@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from datetime import tzinfo
 from functools import partial
 from pathlib import Path
@@ -14,6 +14,7 @@ from session_adapters.base import (
     Capabilities,
     Environment,
     Memory,
+    NativeCommand,
     Report,
     Root,
     SessionMissing,
@@ -22,13 +23,13 @@ from session_adapters.base import (
 )
 from session_adapters.hector import ids
 from session_adapters.hector.detect import HectorSessionGone, layout_of, visit
-from session_adapters.hector.dsn import DSN_VARIABLE, Dsn, parse_dsns
+from session_adapters.hector.dsn import DSN_VARIABLE, parse_dsns
 from session_adapters.hector.layout import HectorFacts, HectorLayout
-from session_adapters.hector.memory import memory_of
+from session_adapters.hector.memory import configuration_of, memory_of
 from session_adapters.hector.messages import HectorConversation
-from session_adapters.hector.places import Trouble, is_there, places
+from session_adapters.hector.places import HectorServer, Trouble, is_there, places
 from session_adapters.hector.reader import Database, File, HectorReader
-from session_adapters.hector.server import Server
+from session_adapters.hector.server import Server, ServerLook
 from session_adapters.hector.summary import HectorFold, database_facts, database_summaries, shown
 from session_adapters.hector.transcript import HectorTranscript
 from session_adapters.model import Problem, Session, SessionSummary
@@ -49,24 +50,27 @@ class _Store(NamedTuple):
 
     database: Database
     layout: str
+    """For `doctor`."""
 
 
 class HectorAdapter(Adapter):
-    """Reads the databases that `places` finds, and those on servers in `HERMES_TUI_HECTOR_DSN`.
+    """Reads the databases that `places` finds: files, and servers.
 
-    Hector can go on with a session of v1 only from the directory and with the configuration it was made with, neither
-    of which it records, and with one of v2 only through its server: there is no command that resumes one.
+    Hector 1 goes on with a session by `hector chat --session`, in the directory that its paths begin in and with the
+    configuration that has its agent; Hector 2 only through its server, by no command.
     """
 
     name = "hector"
     label = "Hector"
     badge = "hx"
-    capabilities = Capabilities(session_persistence="sqlite")
+    capabilities = Capabilities(session_persistence="sqlite", can_resume=True)
 
     def __init__(self, environment: Environment) -> None:
         super().__init__(environment)
         self._own_ids: dict[str, tuple[tuple[int, ...], set[str]]] = {}
         """By database: its stamp, and what it calls its sessions."""
+        self._looks: dict[str, ServerLook] = {}
+        """By what people are shown of an address."""
 
     # Finding -----------------------------------------------------------------------------------------------
 
@@ -83,18 +87,18 @@ class HectorAdapter(Adapter):
                 found.append(Root(path=path, layout=store.layout, exists=is_there(path)))
         return list(dict.fromkeys(found))
 
-    def _dsns(self, trouble: Trouble) -> list[Dsn]:
-        value = self.environment.variables.get(DSN_VARIABLE, "")
-        return list(parse_dsns(value, lambda place, reason: trouble(DSN_VARIABLE, place, reason)))
-
     def _stores(self, trouble: Trouble) -> Iterator[_Store]:
         """Every database to look at, in the order in which they count: files before servers."""
-        dsns = self._dsns(trouble)
-        for place in places(self.environment, dsns, trouble):
-            yield _Store(File(str(place.path)), place.layout)
+        value = self.environment.variables.get(DSN_VARIABLE, "")
+        dsns = parse_dsns(value, lambda place, reason: trouble(DSN_VARIABLE, place, reason))
         zone = self._zone()
-        for dsn in dsns:
-            yield _Store(Server(dsn, zone), _SERVER)
+        for place in places(self.environment, dsns, trouble):
+            if isinstance(place, HectorServer):
+                look = self._looks.setdefault(place.dsn.label, ServerLook())
+                named = f"{_SERVER}, {place.layout}" if place.layout else _SERVER
+                yield _Store(Server(place.dsn, zone, look), named)
+            else:
+                yield _Store(File(str(place.path)), place.layout)
 
     def _zone(self) -> tzinfo | None:
         """The zone of this machine, in which Hector most likely wrote; None is the process's own."""
@@ -112,7 +116,7 @@ class HectorAdapter(Adapter):
             report(Problem(agent=self.name, path=path, reason=reason, place=place))
 
         seen: set[tuple[int, ...]] = set()
-        for store in self._stores(trouble):
+        for store in _servers_last(self._stores(trouble)):
             try:
                 source = self._source(store)
             except (FileNotFoundError, NotADirectoryError):
@@ -179,7 +183,7 @@ class HectorAdapter(Adapter):
             if store.database.path == source.path:
                 break
             try:
-                stamp = store.database.stamp()
+                stamp = store.database.last_stamp()
                 known = self._own_ids.get(store.database.path)
                 if known is None or known[0] != stamp:
                     known = self._own_ids[store.database.path] = stamp, store.database.read(_ids)
@@ -205,6 +209,10 @@ class HectorAdapter(Adapter):
             return source
         return None
 
+    def other_names(self, summary: SessionSummary) -> Collection[str]:
+        """See `Adapter.other_names`: its id as Hector has it, alone and behind whose it is."""
+        return summary.known_as, str(summary.raw.get("sessionId", ""))
+
     def _database(self, source: Source) -> Database:
         """Raises `DatabaseUnreadable` for a server whose address was taken back."""
         if source.layout != _SERVER:
@@ -212,7 +220,7 @@ class HectorAdapter(Adapter):
         found = (store.database for store in self._stores(_nothing) if isinstance(store.database, Server))
         server = next((database for database in found if database.path == source.path), None)
         if server is None:
-            raise DatabaseUnreadable(f"{DSN_VARIABLE} has its address no more")
+            raise DatabaseUnreadable("its address stands neither in a configuration nor in the settings any more")
         return server
 
     # Reading -----------------------------------------------------------------------------------------------
@@ -238,7 +246,7 @@ class HectorAdapter(Adapter):
                     conversation.take(messages)
             fold.warnings += layout.left
             summary = fold.summary(facts, source.path, session_id, partial=bool(layout.lost))
-            return Session.of(summary, conversation.messages, layout.left)
+            return Session.of(summary, conversation.messages, layout.left, beside=dict(layout.beside(facts)))
 
         try:
             return visit(self._database(source), _parts(source, session_id), read)
@@ -263,16 +271,43 @@ class HectorAdapter(Adapter):
     def memory(self, summary: SessionSummary) -> Memory | None:
         """See `Adapter.memory`. Version 2 files a session under an app, whose agents share it."""
         layout = str(summary.raw.get("layout", ""))
-        try:
-            agent = ids.decode(ids.split_store(summary.session_id)[0])[0]
-        except ValueError:
-            return Memory(generation=layout)
-        named = agent if isinstance(agent, str) and layout != "v2" else None
-        return memory_of(self.environment, summary.path, named, layout)
+        return memory_of(self.environment, summary.path, _agent_of(summary), layout)
+
+    def resume_command(self, summary: SessionSummary) -> NativeCommand | None:
+        """See `Adapter.resume_command`. Nobody's sessions and those of version 2 have none."""
+        agent = _agent_of(summary)
+        if not agent or summary.raw.get("orphaned"):
+            return None
+        file = configuration_of(self.environment, summary.path, agent)
+        directory = summary.cwd or (str(file.parent) if file is not None else None)
+        named = ["--config", str(file)] if file is not None else []
+        return NativeCommand(
+            argv=("hector", "chat", *named, f"--agent={agent}", f"--session={summary.raw.get('sessionId', '')}"),
+            cwd=directory,
+            warning="Only Hector 1 has this command: Hector 2 goes on with a session by its server alone",
+        )
 
 
 def _nothing(path: str, place: str, reason: str) -> None:
     """For looks beside that of `sources`, which reports."""
+
+
+def _agent_of(summary: SessionSummary) -> str | None:
+    """The agent that a session of version 1 belongs to; None where it is nobody's, or an app's."""
+    named = summary.raw.get("agentId")
+    return named if isinstance(named, str) else None
+
+
+def _servers_last(stores: Iterable[_Store]) -> Iterator[_Store]:
+    """The same: when the first server's turn comes, all of them have been asked."""
+    servers: list[_Store] = []
+    for store in stores:
+        if isinstance(store.database, Server):
+            store.database.begin()
+            servers.append(store)
+        else:
+            yield store
+    yield from servers
 
 
 def _ids(reader: HectorReader) -> set[str]:

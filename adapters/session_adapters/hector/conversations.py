@@ -74,7 +74,7 @@ class Conversations(HectorLayout):
             else:
                 by_id.setdefault(self._owner(row), []).append(row)
         for rows in by_id.values():
-            yield from self._facts(rows)
+            yield from (facts._replace(beside={}) for facts in self._facts(rows))
         for key in self._noted(self.owners_of_rows, self.table, "sessions without a row of their own"):
             owner = tuple(as_text(part) or "" for part in key)
             if owner not in by_id:
@@ -134,8 +134,8 @@ class Conversations(HectorLayout):
             others = [agent or "" for place, agent in enumerate(agents) if place != number]
             if others:
                 raw["sharedWith"] = others
-            waiting, damaged = _waiting(row.metadata)
-            if waiting:
+            metadata, damaged = _metadata(row.metadata)
+            if waiting := _waiting(metadata):
                 raw["waitsForApproval"] = waiting
             yield HectorFacts(
                 parts=(self._agent(row.agent_id), row.id),
@@ -145,20 +145,25 @@ class Conversations(HectorLayout):
                 created=created,
                 updated=moment(row.updated_at, zone),
                 counted_elsewhere=number > 0,
+                beside={"metadata": metadata} if metadata else {},
                 damaged=damaged,
                 raw=raw,
             )
 
 
-def _waiting(metadata: str | None) -> tuple[Mapping[str, str], str]:
-    """By task the tool that a human is to approve; and what is wrong with the column."""
+def _metadata(column: str | None) -> tuple[Any, str]:
+    """The value in the column, or its text as it is; and what is wrong with it."""
     try:
-        value = decoded(metadata) if metadata else None
+        return decoded(column) if column else None, ""
     except ValueError:
-        return {}, "the session's metadata is no JSON"
-    pending = value.get("pending_executions") if isinstance(value, dict) else None
+        return column, "the session's metadata is no JSON"
+
+
+def _waiting(metadata: Any) -> Mapping[str, str]:
+    """By task the tool that a human is to approve."""
+    pending = metadata.get("pending_executions") if isinstance(metadata, dict) else None
     found: dict[str, str] = {}
     for task, execution in pending.items() if isinstance(pending, dict) else ():
         call = execution.get("pending_tool_call") if isinstance(execution, dict) else None
         found[str(task)] = str(call.get("name") or "") if isinstance(call, dict) else ""
-    return found, ""
+    return found

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from session_adapters.hector import ids
@@ -11,12 +12,18 @@ from session_adapters.hector.messages import messages_of_event
 from session_adapters.hector.reader import HectorReader, moment
 from session_adapters.hector.records import EVENT_SESSIONS, EVENTS, EventSession, decoded
 from session_adapters.model import Message
-from session_adapters.reading.sqlite_rows import as_text
+from session_adapters.reading.sqlite import DatabaseUnreadable
+from session_adapters.reading.sqlite_rows import LISTED_LIMIT, as_text
 
 __all__ = ["Events"]
 
 
 _NAME = "v2"
+_STATES = (
+    ("app state", "app_states", ("app_name",)),
+    ("user state", "user_states", ("app_name", "user_id")),
+)
+"""(name, table, its key): what v2 keeps for several sessions together."""
 
 
 class Events(HectorLayout):
@@ -86,6 +93,30 @@ class Events(HectorLayout):
         same = "app_name = ? AND user_id = ? AND session_id = ?"
         query = f"SELECT 1 FROM {self.table} WHERE {same} LIMIT 1"  # noqa: S608
         return self._orphan(owner) if list(self.reader.run(query, *owner)) else None
+
+    def beside(self, facts: HectorFacts) -> Mapping[str, Any]:
+        """See `HectorLayout.beside`: what the app keeps for all its users, and for this one. Text that is no JSON
+        is given as it is."""
+        found: dict[str, Any] = {}
+        for name, table, keys in _STATES:
+            try:
+                have = self.reader.columns(table)
+            except DatabaseUnreadable as error:
+                self.lost.add(f"table {table}", str(error))
+                continue
+            if not have.issuperset((*keys, "state_json")):
+                continue
+            same = " AND ".join(f'"{key}" = ?' for key in keys)
+            query = f"SELECT {self.reader.select(have, ('state_json',), LISTED_LIMIT)} FROM {table} WHERE {same}"  # noqa: S608
+            run = partial(self.reader.run, query, *facts.owner[: len(keys)])
+            for (column,) in self._noted(run, table, "what is kept there"):
+                if text := as_text(column):
+                    try:
+                        value = decoded(text)
+                    except ValueError:
+                        value = text
+                    found |= {name: value} if value else {}
+        return found
 
     def _orphan(self, parts: tuple[str, ...]) -> HectorFacts:
         raw = {"orphaned": True, **_names(parts)}

@@ -18,7 +18,7 @@ from enum import Enum
 from functools import lru_cache
 from urllib.parse import quote, unquote
 
-__all__ = ["Missing", "Parts", "decode", "encode", "of_store", "split_store", "store_tag"]
+__all__ = ["Missing", "Parts", "decode", "encode", "of_store", "readable", "split_store", "store_tag"]
 
 
 class Missing(Enum):
@@ -52,6 +52,16 @@ def decode(session_id: str) -> Parts:
     if len(parts) not in (2, 3) or encode(parts) != session_id:
         raise ValueError("it is not an id of a Hector session")
     return parts
+
+
+def readable(session_id: str) -> str:
+    """An id as people write it: its parts as they are. Empty for text that is none."""
+    plain, tag = split_store(session_id)
+    try:
+        parts = decode(plain)
+    except ValueError:
+        return ""
+    return "/".join(part.value if isinstance(part, Missing) else part for part in parts) + (f"@{tag}" if tag else "")
 
 
 def store_tag(path: str) -> str:

@@ -43,6 +43,8 @@ class HectorFacts(NamedTuple):
     updated: datetime | None = None
     counted_elsewhere: bool = False
     """Its rows belong to a session of the same id that was there first."""
+    beside: Mapping[str, Any] = MappingProxyType({})
+    """What its own row keeps beside the messages. Only of a session that was looked for."""
     damaged: str = ""
     """What of its own row could not be read."""
     raw: Mapping[str, Any] = MappingProxyType({})
@@ -104,6 +106,10 @@ class HectorLayout(ABC):
     @abstractmethod
     def find(self, parts: ids.Parts) -> HectorFacts | None:
         """The session of that id, without reading others."""
+
+    def beside(self, facts: HectorFacts) -> Mapping[str, Any]:
+        """What the store keeps beside the messages of a session that was looked for, by name."""
+        return facts.beside
 
     @abstractmethod
     def order(self) -> Sequence[str]:

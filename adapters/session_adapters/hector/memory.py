@@ -19,10 +19,21 @@ from session_adapters.hector.places import CONFIGURATIONS
 from session_adapters.reading.files import read_small
 from session_adapters.reading.yaml_settings import read_yaml
 
-__all__ = ["agents_of", "memory_of", "working_of"]
+__all__ = ["agents_of", "configuration_of", "memory_of", "working_of"]
 
 _LIMIT = 1 << 20
 _AGENTS = re.compile(rb"agents[ \t]*:")
+
+
+def configuration_of(environment: Environment, path: str, agent: str) -> Path | None:
+    """The configuration that has `agent`, of those that one in a database at `path` may be started with."""
+    for file in _files(environment, path):
+        try:
+            if agent in agents_of(read_small(file, _LIMIT)):
+                return file
+        except (OSError, ValueError):
+            continue  # `memory_of` tells of it
+    return None
 
 
 def memory_of(environment: Environment, path: str, agent: str | None, generation: str) -> Memory:

@@ -7,7 +7,11 @@ word of psycopg's own messages is passed on: an address with its password could 
 from __future__ import annotations
 
 import hashlib
+import os
+import socket
+import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from datetime import tzinfo
 from typing import Any, TypeVar
 
@@ -26,6 +30,8 @@ T = TypeVar("T")
 
 CONNECT_TIMEOUT = 4
 """Seconds."""
+READ_TIMEOUT = 20.0
+"""Seconds that one reading may take in all, whatever the server says or does not say."""
 STATEMENT_TIMEOUT = 15_000
 """Milliseconds, as in the next two."""
 LOCK_TIMEOUT = 1_000
@@ -112,15 +118,39 @@ def read_server(dsn: Dsn, zone: tzinfo | None, work: Callable[[HectorReader], T]
     settings: dict[str, Any] = {"fallback_application_name": "hermes-tui", "client_encoding": "UTF8"}
     if "connect_timeout=" not in dsn.text:
         settings["connect_timeout"] = CONNECT_TIMEOUT
+    late = threading.Event()
     try:
-        with psycopg.connect(dsn.text, autocommit=False, prepare_threshold=None, **settings) as connection:
+        with (
+            psycopg.connect(dsn.text, autocommit=False, prepare_threshold=None, **settings) as connection,
+            _deadline(connection, late),
+        ):
             try:
                 return work(_prepared(connection, zone))
             finally:
                 if not connection.closed:
                     connection.rollback()
     except psycopg.Error as error:
-        raise DatabaseUnreadable(failure_reason(error)) from None
+        reason = "reading it took too long" if late.is_set() else failure_reason(error)
+        raise DatabaseUnreadable(reason) from None
+
+
+@contextmanager
+def _deadline(connection: psycopg.Connection[Any], late: threading.Event) -> Iterator[None]:
+    """Hangs up after `READ_TIMEOUT` and sets `late`: that ends whatever waits for the server."""
+
+    def hang_up() -> None:
+        late.set()
+        with suppress(OSError, psycopg.Error), socket.socket(fileno=os.dup(connection.fileno())) as line:
+            line.shutdown(socket.SHUT_RDWR)
+
+    timer = threading.Timer(READ_TIMEOUT, hang_up)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+        timer.join()  # it must not use the number of a file that is closed
 
 
 def _prepared(connection: psycopg.Connection[Any], zone: tzinfo | None) -> ServerReader:

@@ -103,6 +103,10 @@ class Database(ABC):
     def stamp(self) -> tuple[int, ...]:
         """Changes when the content may have. Raises `OSError` and `DatabaseUnreadable`."""
 
+    def last_stamp(self) -> tuple[int, ...]:
+        """The same as it was last known, without waiting for anything."""
+        return self.stamp()
+
     def replaced(self, before: tuple[int, ...], now: tuple[int, ...]) -> bool:
         """Whether another database is there now, by the stamps."""
         return False

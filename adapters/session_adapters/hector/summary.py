@@ -10,6 +10,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from session_adapters.fold import SessionFold
+from session_adapters.hector import ids
 from session_adapters.hector.detect import layout_of
 from session_adapters.hector.layout import HectorFacts, HectorLayout, HectorMark
 from session_adapters.hector.messages import role_of
@@ -84,6 +85,8 @@ class HectorFold(SessionFold):
             path=path,
             warnings=self.warnings + bool(facts.damaged),
             notes=tuple(self._notes(facts)),
+            known_as=one_line(ids.readable(session_id), 200),
+            repeated=facts.counted_elsewhere,
             raw=self._raw(facts),
         )
 

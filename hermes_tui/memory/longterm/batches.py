@@ -24,6 +24,9 @@ RETRY_SECONDS = 5.0
 LONGEST = 300.0
 MOST = 10_000
 """Messages that wait at most; of more the oldest are given up, counted and said."""
+BUSY = MOST // 2
+PATIENCE = 30.0
+"""Where more than `BUSY` wait and can be written, who adds more waits so many seconds at most."""
 
 _log = logging.getLogger(__name__)
 
@@ -69,10 +72,15 @@ class MemoryBatches:
     def waiting(self) -> int:
         """Messages that are not written yet."""
         with self._changed:
-            return sum(map(len, self._pending.values()))
+            return self._waiting
+
+    @property
+    def _waiting(self) -> int:
+        return sum(map(len, self._pending.values()))
 
     def add(self, session_id: str, messages: Sequence[HectorMessage]) -> None:
-        """Take messages, in order. Never waits for a store or an embedder, and never raises for one."""
+        """Take messages, in order. Never raises for a store or an embedder, and waits for them only where they work
+        and have fallen far behind (`BUSY`)."""
         with self._changed:
             if self._over:
                 return
@@ -83,6 +91,7 @@ class MemoryBatches:
                 self._thread = threading.Thread(target=self._run, name="memory-batches", daemon=True)
                 self._thread.start()
             self._changed.notify_all()
+            self._changed.wait_for(lambda: self._over or self._failures or self._waiting <= BUSY, PATIENCE)
 
     def flush(self) -> bool:
         """Write everything that waits, full or not, in this thread; whether all of it was. The first session that
@@ -102,8 +111,8 @@ class MemoryBatches:
 
     def _shed(self) -> None:
         """Where an embedder stays dead, memory must not fill up for ever."""
-        over = sum(map(len, self._pending.values())) - MOST
-        for session_id in list(self._pending) if over > 0 else ():
+        over = self._waiting - MOST
+        for session_id in [name for name, waiting in self._pending.items() if waiting] if over > 0 else ():
             gone = min(over, len(self._pending[session_id]))
             del self._pending[session_id][:gone]
             self.given_up += gone
@@ -184,6 +193,7 @@ class MemoryBatches:
             else:
                 self._pending.pop(session_id, None)
                 self._since.pop(session_id, None)
+            self._changed.notify_all()
 
     def _failed(self, error: Exception) -> None:
         with self._changed:
@@ -191,4 +201,5 @@ class MemoryBatches:
             pause = min(LONGEST, self._retry_seconds * 2**self._failures)
             self._failures = min(self._failures + 1, 16)
             self._not_before = self._clock() + pause
+            self._changed.notify_all()
         _log.warning("long-term memory: %s Tried again in %.0f s.", error, pause)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import time
 import urllib.error
 import urllib.request
 from collections.abc import Mapping
-from http.client import HTTPException
+from http.client import HTTPException, HTTPResponse
 from typing import Any
 from urllib.parse import quote, urlsplit
 
@@ -23,6 +24,18 @@ class HttpFailure(Exception):
         super().__init__(reason)
         self.status = status
         """What the server answered; 0 where it did not."""
+
+
+def _read(answer: HTTPResponse, until: float) -> bytes:
+    """All of an answer, or a little more than is allowed. Raises `TimeoutError` where it comes too slowly."""
+    parts: list[bytes] = []
+    length = 0
+    while length <= _LIMIT and (part := answer.read1(_LIMIT + 1 - length)):
+        if time.monotonic() > until:
+            raise TimeoutError
+        parts.append(part)
+        length += len(part)
+    return b"".join(parts)
 
 
 class _NoRedirects(urllib.request.HTTPRedirectHandler):
@@ -55,8 +68,9 @@ class JsonClient:
         data = None if body is None else json.dumps(body).encode()
         request = urllib.request.Request(url, data, self._headers, method=method)  # noqa: S310 - HTTP alone, see above
         try:
+            until = time.monotonic() + self._seconds
             with self._opener.open(request, timeout=self._seconds) as answer:
-                text = answer.read(_LIMIT + 1)
+                text = _read(answer, until)
         except urllib.error.HTTPError as error:
             with error:
                 said = error.read(300).decode("utf-8", "replace")

@@ -76,10 +76,16 @@ class LongTermMemory:
     def recall(self, agent_id: str, session_id: str, query: str, k: int = RECALL_LIMIT) -> list[RecalledMemory]:
         """What this agent said and heard in this session that is nearest to `query`, the nearest first. Raises
         `EmbedderUnavailable` and `VectorStoreUnavailable`."""
+        return self.recall_each([(agent_id, session_id)], query, k)[0]
+
+    def recall_each(
+        self, sessions: Sequence[tuple[str, str]], query: str, k: int = RECALL_LIMIT
+    ) -> list[list[RecalledMemory]]:
+        """The same for each of these (agent, session) by itself; the question is embedded once."""
         if k <= 0 or not query.strip():
-            return []
+            return [[] for _ in sessions]
         (vector,) = self._embedder.embed([scrub(query)])
-        return self._vectors.search(agent_id, session_id, vector, k)
+        return [self._vectors.search(agent_id, session_id, vector, k) for agent_id, session_id in sessions]
 
     def newest(self, agent_id: str, session_id: str, limit: int = 100) -> list[MemoryPoint]:
         """What is kept of a session, the newest first. Raises `VectorStoreUnavailable`."""

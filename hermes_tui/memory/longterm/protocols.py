@@ -9,6 +9,7 @@ HermesTuiError              hermes_tui.errors
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from typing import Protocol
 
 from msgspec import Struct
@@ -58,6 +59,14 @@ class MemoryPoint(Struct, frozen=True, kw_only=True):
     """Seconds since 1970; 0 for one that Hector itself wrote without."""
     message_index: int = 0
     """Tells those of one second apart: later ones have larger numbers."""
+
+    @property
+    def time(self) -> datetime | None:
+        """When it was kept, UTC; None where that is not known."""
+        try:
+            return datetime.fromtimestamp(self.timestamp, UTC) if self.timestamp else None
+        except (OverflowError, ValueError, OSError):
+            return None
 
 
 class RecalledMemory(Struct, frozen=True):

@@ -6,12 +6,14 @@ Python's SQLite and unpickles what lies in the folder; this one does neither.
 
 from __future__ import annotations
 
+import shutil
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from hermes_tui.memory.longterm.folder_copy import copied_folder
 from hermes_tui.memory.longterm.protocols import MemoryPoint, RecalledMemory, Vector, VectorStoreUnavailable
 from hermes_tui.memory.longterm.qdrant_points import COLLECTION, INDEXED, MOST, newest_first, payload_of, point_of
 from hermes_tui.platform.paths import private_dir
@@ -23,10 +25,14 @@ _SETTINGS = "edge_config.json"
 
 
 class EmbeddedQdrant:
-    """One collection below a folder. One process has it open at a time."""
+    """One collection below a folder. One process has it open at a time; a reader leaves it as it is, and works on a
+    copy."""
 
-    def __init__(self, folder: Path | str, collection: str = COLLECTION) -> None:
+    def __init__(self, folder: Path | str, collection: str = COLLECTION, *, read_only: bool = False) -> None:
         self._folder = Path(folder) / collection.replace("/", "%2F")
+        self._copy: Path | None = None
+        """Where it is read, for a reader that has opened it."""
+        self._is_read_only = read_only
         self.label = str(self._folder)
         """See `VectorStore.label`."""
         self._lock = threading.Lock()
@@ -37,6 +43,7 @@ class EmbeddedQdrant:
         if not points:
             return
         with self._told("kept"), self._lock:
+            self._refuse_reader()
             import qdrant_edge as engine
 
             shard = self._opened(len(points[0][1]))
@@ -83,6 +90,7 @@ class EmbeddedQdrant:
     def delete(self, agent_id: str, session_id: str) -> None:
         """See `VectorStore.delete`."""
         with self._told("removed"), self._lock:
+            self._refuse_reader()
             import qdrant_edge as engine
 
             shard = self._opened(0)
@@ -96,6 +104,9 @@ class EmbeddedQdrant:
             if shard is not None:
                 shard.flush()
                 shard.close()
+            if self._copy is not None:
+                shutil.rmtree(self._copy, ignore_errors=True)
+                self._copy = None
 
     def _there(self) -> Any:
         """The collection; None where nothing was ever kept."""
@@ -108,7 +119,11 @@ class EmbeddedQdrant:
             return self._shard
         import qdrant_edge as engine
 
-        if (self._folder / _SETTINGS).exists():
+        if self._is_read_only:
+            if (self._folder / _SETTINGS).exists():
+                self._copy = copied_folder(self._folder)
+                self._shard = engine.EdgeShard.load(str(self._copy))
+        elif (self._folder / _SETTINGS).exists():
             self._shard = engine.EdgeShard.load(str(self._folder))
         elif size:
             private_dir(self._folder)
@@ -117,6 +132,10 @@ class EmbeddedQdrant:
             for name in INDEXED:
                 self._shard.update(engine.UpdateOperation.create_field_index(name, engine.PayloadSchemaType.Keyword))
         return self._shard
+
+    def _refuse_reader(self) -> None:
+        if self._is_read_only:
+            raise PermissionError("it was opened for reading alone")
 
     @contextmanager
     def _told(self, done: str) -> Iterator[None]:

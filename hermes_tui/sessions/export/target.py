@@ -24,14 +24,16 @@ _UNFIT = re.compile(r"[^\w.-]+")
 
 
 def suggested_name(session: SessionSummary, form: str) -> str:
-    """A file name made of agent, title and the beginning of the id: `claude-fix-the-flaky-login-test-7227.md`."""
+    """A file name made of agent, title and the beginning of the id, of ids that are names the end:
+    `claude-fix-the-flaky-login-test-7227.md`."""
     return name_stem(session) + SUFFIXES[form]
 
 
 def name_stem(session: SessionSummary) -> str:
     """The same without its ending."""
     title = _UNFIT.sub("-", session.title.lower()).strip("-._")[:48].rstrip("-._")
-    short = _UNFIT.sub("-", session.session_id).strip("-._")[:8]
+    names = _UNFIT.sub("-", session.known_as or session.session_id).strip("-._")
+    short = names[-40:].lstrip("-._") if session.known_as else names[:8]
     agent = _UNFIT.sub("-", session.agent)
     return "-".join(part for part in (agent, title, short) if part)
 

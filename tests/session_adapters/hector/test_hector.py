@@ -385,14 +385,23 @@ def test_messages_are_what_the_model_says(sample: HectorAdapter) -> None:
         assert session.tokens is None and session.cost is None
 
 
-def test_hector_cannot_be_told_to_go_on(sample: HectorAdapter) -> None:
+def test_hector_1_can_be_told_to_go_on(sample: HectorAdapter) -> None:
+    """Its commands take agent and session; version 2 has none for it, and none forks."""
     capabilities = sample.capabilities
     assert (capabilities.session_persistence, capabilities.can_resume, capabilities.can_fork) == (
         "sqlite",
-        False,
+        True,
         False,
     )
+    resumed = 0
     for summary in listed(sample).values():
-        assert sample.resume_command(summary) is None
+        command = sample.resume_command(summary)
+        owner = summary.raw.get("agentId")
+        assert (command is None) == (not owner or bool(summary.raw.get("orphaned")))
+        if command is not None:
+            resumed += 1
+            assert command.argv[:2] == ("hector", "chat")
+            assert command.argv[-2:] == (f"--agent={owner}", f"--session={summary.raw['sessionId']}")
         assert sample.fork_command(summary) is None
+    assert resumed
     assert sample.live() == {}

@@ -125,7 +125,7 @@ def test_a_configuration_names_files_and_its_variables_are_filled_in(tmp_path: P
         "  two: {backend: sql, sql: {driver: sqlite, database: '${ABSENT:-b.db}'}}\n"
         "  memory: {backend: memory}\n"
         "  given: {sql: {driver: postgres, host: '${HOST}', database: sessions, password: '${SECRET}'}}\n"
-        "  other: {backend: sql, sql: {driver: postgres, host: db, port: 6432, database: sessions}}\n"
+        "  other: {backend: sql, sql: {driver: postgres, host: db, port: 6432, database: '${ABSENT}'}}\n"
         "  odd: [1, 2]\n"
         "  odder: {sql: 3}\n"
     )

@@ -131,6 +131,13 @@ def test_a_suggested_name_is_one_plain_file_name(title: str, native: str) -> Non
 def test_a_suggested_name_tells_what_it_is() -> None:
     one = session("72270340-b660-4989", title="Fix the flaky: login test!")
     assert suggested_name(one, "markdown") == "claude-fix-the-flaky-login-test-72270340.md"
+    named = {
+        suggested_name(session(f"assistant/s{number}", title="Hello", known_as=f"assistant/s{number}"), "html")
+        for number in range(2)
+    }
+    assert named == {"claude-hello-assistant-s0.html", "claude-hello-assistant-s1.html"}
+    long = session("x", title="Hello" * 20, known_as="日本語/" + "y" * 60)
+    assert len(suggested_name(long, "html")) < 110
 
 
 # Conversations of several sessions -----------------------------------------------------------------------------

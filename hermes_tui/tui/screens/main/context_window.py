@@ -64,6 +64,19 @@ class ContextActions:
 
         self._parts.program.push_screen(MenuScreen("What the agent would see through", choices), chosen)
 
+    def memory(self) -> None:
+        """Show the three layers of memory of a session of Hector's."""
+        from hermes_tui.tui.screens.memory import MemoryScreen
+
+        subject = self._parts.subject
+        if subject is None:
+            self._parts.screen.notify("There is no session here.")
+        elif subject.agent != "hector":
+            said = f"Only sessions of Hector's have such a memory: this is one of {safe(subject.agent)}."
+            self._parts.screen.notify(said)
+        else:
+            self._parts.program.push_screen(MemoryScreen(self._parts.program, subject))
+
     def _type_window(self) -> None:
         from hermes_tui.tui.screens.dialogs.context_window import WindowScreen
 

@@ -54,9 +54,8 @@ def run_demo(config: Config, *, static: bool, home: Path | None, open_tui: bool 
 
 
 def _run(config: Config, home: Path, *, static: bool, open_tui: bool) -> int:
-    from hermes_tui.demo.gateway import DemoGateway
     from hermes_tui.demo.home import environment_of, write_home
-    from hermes_tui.demo.live import LiveWriter
+    from hermes_tui.demo.live import DemoGateway, LiveWriter
 
     now = STATIC_NOW if static else datetime.now(UTC)
     write_home(home, now)

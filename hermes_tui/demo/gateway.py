@@ -1,118 +1,164 @@
-"""The demo's gateway: answers a lane's next message after a reset.
+"""The demo's gateway: scripted people and a scripted agent on a `GatewayRunner`.
 
-A while after a lane's session was ended from outside, the message comes.
-
-It does what Hermes 0.19 does then: it goes on in the newest session of the lane that is open and has messages, else
-it begins a new one; and it writes the routing table and its mirror.
+`python -m hermes_tui.demo.gateway HOME` serves the lanes of a demo home until its standard input ends. People write
+what `data/hermes/live.jsonl` says; and a while after a lane's session was ended from outside, one of them writes
+there, so that what waits for the lane's next message comes true.
 """
 
 from __future__ import annotations
 
+import asyncio
 import json
-import secrets
-import threading
-from datetime import UTC, datetime
+import sys
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-import apsw
+from msgspec.structs import replace
 
-__all__ = ["DemoGateway"]
+from hermes_tui.demo.home import DATA, manifest_of
+from hermes_tui.lifecycle import AgentTurn, GatewayRunner, MessageEvent, SessionContext, SessionStore
+from hermes_tui.lifecycle.gateway.configuration import read_gateway_config
+from hermes_tui.lifecycle.recovery import mark_clean_shutdown
+from hermes_tui.lifecycle.runtime.events import Agent
+from hermes_tui.lifecycle.runtime.state_file import write_gateway_state
+from hermes_tui.platform.log import write_failure
+
+__all__ = ["ScriptedPeople", "serving"]
 
 _ENDED = ("session_reset", "suspended", "session_switch")
-_OURS = ("session_key", "source", "user_id", "chat_id", "chat_type", "thread_id", "display_name", "model")
-_FLAGS: dict[str, Any] = {
-    "suspended": False,
-    "resume_pending": False,
-    "resume_reason": None,
-    "last_resume_marked_at": None,
-    "was_auto_reset": False,
-    "auto_reset_reason": None,
-}
+_PATIENCE = 8.0
+"""Seconds from the end of a session until the lane's next message."""
+_ROUNDS = 20
+"""Times that the script is played; after that the gateway only answers: a demo may be left open over night."""
+_NO_MARK_IS_FRESH = 1e-9
+"""Seconds, at the start alone: this gateway has run for days, and goes on with no turn."""
 
 
-class DemoGateway(threading.Thread):
-    """Looks every `interval` seconds until `stop` is called. A daemon."""
-
-    def __init__(self, home: Path, interval: float = 2.0, patience: float = 8.0) -> None:
-        """`patience`: seconds from the end of a session until the lane's next message."""
-        super().__init__(name="demo-gateway", daemon=True)
-        self._root = home / ".hermes"
-        self._interval = interval
-        self._patience = patience
-        self._stopped = threading.Event()
-        self.failure: Exception | None = None
-        """Why it ended by itself."""
-
-    def run(self) -> None:
-        """Serve until stopped, or until the home is gone."""
-        try:
-            while not self._stopped.wait(self._interval):
-                self.serve(datetime.now(UTC))
-        except (OSError, apsw.Error, ValueError) as error:  # the home was removed: the rest of the demo goes on
-            self.failure = error
-
-    def stop(self) -> None:
-        """End soon; may be called more than once."""
-        self._stopped.set()
-
-    def serve(self, now: datetime) -> list[str]:
-        """Let the messages come that are due; the keys of their lanes."""
-        database = apsw.Connection(str(self._root / "state.db"), flags=apsw.SQLITE_OPEN_READWRITE)
-        database.set_busy_timeout(2000)
-        try:
-            due = self._due(database, now)
-            for key, entry in due.items():
-                database.execute("BEGIN IMMEDIATE")
-                entry |= {"session_id": self._next(database, key, entry["session_id"], now), **_FLAGS}
-                entry["updated_at"] = entry["created_at"] = now.astimezone().replace(tzinfo=None).isoformat()
-                database.execute(
-                    "UPDATE gateway_routing SET entry_json = ?, updated_at = ? WHERE session_key = ?",
-                    (json.dumps(entry), now.timestamp(), key),
-                )
-                database.execute("COMMIT")
-        finally:
-            database.close()
-        if due:
-            self._mirror(due)
-        return list(due)
-
-    def _due(self, database: apsw.Connection, now: datetime) -> dict[str, dict[str, Any]]:
-        query = (
-            "SELECT r.session_key, r.entry_json FROM gateway_routing r"
-            " JOIN sessions s ON s.id = json_extract(r.entry_json, '$.session_id')"
-            " WHERE s.end_reason IN (SELECT value FROM json_each(?)) AND s.ended_at <= ?"
+@asynccontextmanager
+async def serving(
+    home: Path, *, clock: Callable[[], datetime] = datetime.now, pace: float = 1.0
+) -> AsyncIterator[ScriptedPeople]:
+    """The gateway of a demo home, serving. `clock` gives local times without a zone; `pace` multiplies all waits."""
+    root = home / ".hermes"
+    config = read_gateway_config(root)
+    played = DATA / "hermes" / manifest_of("hermes")["live"]["script"]
+    script = [json.loads(line) for line in played.read_text(encoding="utf-8").splitlines()]
+    unmarked = replace(config, freshness=_NO_MARK_IS_FRESH)
+    with SessionStore(root / "sessions", unmarked, clock=clock, starts=False) as store:
+        agent = _ScriptedAgent(store, {line["text"]: line for line in script}, pace)
+        runner = GatewayRunner(
+            root,
+            store,
+            lambda context: agent.new(context),
+            changed=lambda: write_gateway_state(root, runner),
+            follow_ups="queue",
+            clock=clock,
         )
-        rows = database.execute(query, (json.dumps(_ENDED), now.timestamp() - self._patience))
-        return {str(key): json.loads(str(entry)) for key, entry in rows}
+        await asyncio.to_thread(mark_clean_shutdown, root)  # it was never away
+        async with runner:
+            store.config = config
+            yield ScriptedPeople(store, runner, script, clock, pace)
 
-    def _next(self, database: apsw.Connection, key: str, old: str, now: datetime) -> str:
-        """The session that the message goes into."""
-        query = (
-            "SELECT s.id FROM sessions s WHERE s.session_key = ? AND s.end_reason IS NULL"
-            " AND EXISTS (SELECT 1 FROM messages m WHERE m.session_id = s.id) ORDER BY s.started_at DESC LIMIT 1"
-        )
-        open_ = database.execute(query, (key,)).fetchone()
-        new = str(open_[0]) if open_ else f"{now:%Y%m%d_%H%M%S}_{secrets.token_hex(4)}"
-        at = now.timestamp()
-        if not open_:
-            names = ", ".join(_OURS)
-            database.execute(
-                f"INSERT INTO sessions (id, started_at, message_count, {names})"  # noqa: S608
-                f" SELECT ?, ?, 0, {names} FROM sessions WHERE id = ?",
-                (new, at, old),
-            )
-        for role, content in (("user", "Hello again."), ("assistant", "Hello! What can I do?")):
-            database.execute(
-                "INSERT INTO messages (session_id, role, content, timestamp) VALUES (?, ?, ?, ?)",
-                (new, role, content, at),
-            )
-        database.execute("UPDATE sessions SET message_count = message_count + 2 WHERE id = ?", (new,))
-        return new
 
-    def _mirror(self, entries: dict[str, dict[str, Any]]) -> None:
-        path = self._root / "sessions" / "sessions.json"
-        draft = path.with_suffix(".tmp")
-        draft.write_text(json.dumps(json.loads(path.read_bytes()) | entries, indent=2))
-        draft.chmod(0o600)
-        draft.replace(path)
+class ScriptedPeople:
+    """They write to lanes that there are."""
+
+    def __init__(
+        self,
+        store: SessionStore,
+        runner: GatewayRunner,
+        script: list[dict[str, Any]],
+        clock: Callable[[], datetime],
+        pace: float,
+    ) -> None:
+        """As `serving` has them."""
+        self._store = store
+        self._script = script
+        self._clock = clock
+        self._pace = pace
+        self.runner = runner
+
+    async def play(self, rounds: int = _ROUNDS) -> None:
+        """Write what the script says, so many times."""
+        for _ in range(rounds):
+            for line in self._script:
+                await asyncio.sleep(line["after"] * self._pace)
+                self._write(line["lane"], line["text"])
+
+    async def answer_changes(self) -> None:
+        """For ever: write to the lanes that wait for a message."""
+        while True:
+            await asyncio.sleep(2 * self._pace)
+            await self.write_where_it_is_due()
+
+    async def write_where_it_is_due(self) -> list[str]:
+        """Write to the lanes whose session was ended from outside a while ago; their keys."""
+        due = await asyncio.to_thread(self._due)
+        for key in due:
+            self._write(key, "Hello again.")
+        return due
+
+    def _due(self) -> list[str]:
+        before = self._clock().timestamp() - _PATIENCE
+        return [
+            entry.session_key
+            for entry in self._store.list_sessions()
+            if entry.session_key not in self.runner.running
+            and (row := self._store.db.get_session(entry.session_id)) is not None
+            and row["end_reason"] in _ENDED
+            and (row["ended_at"] or 0.0) <= before
+        ]
+
+    def _write(self, key: str, text: str) -> None:
+        entry = self._store.peek(key)
+        if entry is not None and entry.origin is not None:
+            self.runner.handle(MessageEvent(source=entry.origin, text=text))
+
+
+class _ScriptedAgent:
+    """Calls the tools that the script names, each for its time, and says its answer."""
+
+    def __init__(self, store: SessionStore, lines: dict[str, dict[str, Any]], pace: float) -> None:
+        self._store = store
+        self._lines = lines
+        self._pace = pace
+
+    def new(self, context: SessionContext) -> Agent:
+        """The same for every conversation."""
+        return self._answer
+
+    async def _answer(self, turn: AgentTurn) -> str:
+        line = self._lines.get(turn.event.text, {})
+        for at, (tool, arguments, seconds, output) in enumerate(line.get("calls", ())):
+            call = f"call_{at}_{turn.entry.updated_at:%H%M%S%f}"
+            function = {"name": tool, "arguments": json.dumps(arguments)}
+            await self._note(turn, role="assistant", tool_calls=[{"id": call, "function": function}])
+            await asyncio.sleep(seconds * self._pace)
+            await self._note(turn, role="tool", tool_call_id=call, tool_name=tool, content=output)
+        return str(line.get("answer", "Hello! What can I do?"))
+
+    async def _note(self, turn: AgentTurn, **message: Any) -> None:
+        await asyncio.to_thread(self._store.append_to_transcript, turn.entry.session_id, message)
+
+
+async def _serve(home: Path) -> None:
+    async with serving(home) as people:
+        tasks = [asyncio.create_task(people.play()), asyncio.create_task(people.answer_changes())]
+        for task in tasks:
+            task.add_done_callback(_noted)
+        await asyncio.to_thread(sys.stdin.read)
+        for task in tasks:
+            task.cancel()
+
+
+def _noted(task: asyncio.Task[None]) -> None:
+    """Where it failed, our log says so: nobody sees what this process prints."""
+    if not task.cancelled() and (error := task.exception()) is not None:
+        write_failure(error)
+
+
+if __name__ == "__main__":
+    asyncio.run(_serve(Path(sys.argv[1])))

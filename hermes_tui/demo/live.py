@@ -1,11 +1,14 @@
-"""Makes the demo live: a session grows by `data/<agent>/live.jsonl`, repeated.
+"""Makes the demo live: a session that grows, and a gateway of its own process.
 
-Each line of it says how many seconds to wait, which record to append and what changes in the process's own note.
+The session grows by `data/claude/live.jsonl`, repeated: each line says how many seconds to wait, which record to
+append and what changes in the process's own note.
 """
 
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -16,10 +19,37 @@ from typing import Any
 from hermes_tui.demo.home import DATA, manifest_of
 from hermes_tui.demo.template import Template
 
-__all__ = ["LiveWriter"]
+__all__ = ["DemoGateway", "LiveWriter"]
 
 _PATIENCE = 300
 """Records after which the session only grows every half minute: a demo may be left open over night."""
+
+
+class DemoGateway(threading.Thread):
+    """Runs the gateway as a process of its own, once the program has had time to start. A daemon."""
+
+    def __init__(self, home: Path, delay: float = 3.0) -> None:
+        """`delay` in seconds."""
+        super().__init__(name="demo-gateway", daemon=True)
+        self._command = [sys.executable, "-m", "hermes_tui.demo.gateway", str(home)]
+        self._delay = delay
+        self._stopped = threading.Event()
+
+    def run(self) -> None:
+        """Serve until stopped. The process ends with its standard input, also where this one was killed."""
+        if self._stopped.wait(self._delay):
+            return
+        null = subprocess.DEVNULL
+        process = subprocess.Popen(  # noqa: S603 - ourselves
+            self._command, stdin=subprocess.PIPE, stdout=null, stderr=null, start_new_session=True
+        )
+        self._stopped.wait()
+        process.kill()
+        process.communicate()
+
+    def stop(self) -> None:
+        """End soon; may be called more than once."""
+        self._stopped.set()
 
 
 class LiveWriter(threading.Thread):

@@ -53,11 +53,13 @@ class SessionStore(Transcripts):
         clock: Callable[[], datetime] = datetime.now,
         name: Callable[[datetime], str] = session_name,
         profile: str = "default",
+        starts: bool = True,
     ) -> None:
         """`has_active_processes_fn` says of a session key whether background processes run for it; one that raises
         counts as yes, and is noted in our log. `db` None: `state.db` beside the directory, which `close` closes; it
-        is made where there is none. `clock` gives local times without a zone. No lane is read before the first call.
-        Raises `StoreError`."""
+        is made where there is none. `clock` gives local times without a zone. `starts` False: the gateway ran all the
+        time, so that lanes whose session is over are left to their next message. No lane is read before the first
+        call. Raises `StoreError`."""
         super().__init__(db, sessions_dir.parent / "state.db")
         db = self.db
         self.config = config
@@ -65,13 +67,11 @@ class SessionStore(Transcripts):
         self._rows = LaneSessions(db, None if config.multiplex_profiles else profile)
         self._aliases = WhatsAppAliases(sessions_dir.parent)
         self._busy = has_active_processes_fn
-        self._clock = clock
-        self._name = name
-        self._profile = profile
+        self._clock, self._name = clock, name
+        self._profile, self._starts = profile, starts
         self._loaded: dict[str, SessionEntry] | None = None
         self._lock = threading.RLock()
-        self._flights: dict[str, Future[SessionEntry]] = {}
-        self._flights_lock = threading.Lock()
+        self._flights, self._flights_lock = dict[str, Future[SessionEntry]](), threading.Lock()
 
     # A message arrives ---------------------------------------------------------------------------------------
 
@@ -306,8 +306,8 @@ class SessionStore(Transcripts):
         """The lanes; on the first call they are loaded, and those whose session is over repaired or dropped."""
         if self._loaded is None:
             loaded, now = self.index.load(), self._clock()
-            found = ((key, self._rows.at_start(key, entry, now)) for key, entry in loaded.items())
-            self._loaded = {key: entry for key, entry in found if entry is not None}
+            found = ((key, self._rows.at_start(key, entry, now)) for key, entry in loaded.items() if self._starts)
+            self._loaded = {key: entry for key, entry in found if entry is not None} if self._starts else loaded
             if any(self._loaded.get(key) is not entry for key, entry in loaded.items()):
                 self.save()
         return self._loaded

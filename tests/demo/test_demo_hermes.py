@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import time
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -10,9 +12,11 @@ from typing import Any
 
 import apsw
 import pytest
+from msgspec.structs import replace
 
-from hermes_tui.demo.gateway import DemoGateway
-from hermes_tui.demo.home import environment_of, write_home
+from hermes_tui.demo.gateway import serving
+from hermes_tui.demo.home import DATA, environment_of, write_home
+from hermes_tui.demo.live import DemoGateway
 from hermes_tui.lifecycle.gateway.process import gateway_of
 from hermes_tui.lifecycle.lanes import board
 from hermes_tui.lifecycle.operations import Audit, Operations, Request
@@ -152,7 +156,42 @@ def test_there_is_a_lane_in_every_state(home: Path) -> None:
     }
 
 
-def test_the_gateway_of_the_demo_takes_what_was_done(tmp_path: Path) -> None:
+async def test_the_script_is_played_with_tools_a_queue_and_an_expiry(tmp_path: Path) -> None:
+    write_home(tmp_path, NOW)
+    local = NOW.astimezone().replace(tzinfo=None)
+    states: list[tuple[int, dict[str, int]]] = []
+    environment = environment_of(tmp_path)
+    before = {lane.platform: lane for lane in board(environment, NOW).lanes if lane.profile == "default"}
+    assert before["email"].state == "expired" and before["discord"].queued is None
+
+    def seen() -> None:
+        gateway = gateway_of(tmp_path / ".hermes", tmp_path / "proc")
+        states.append((gateway.active_agents or 0, dict(gateway.queued or {})))
+
+    async with serving(tmp_path, clock=lambda: local, pace=0.01) as people:
+        playing = asyncio.create_task(people.play(rounds=1))
+        while not playing.done() or people.runner.running:
+            seen()
+            await asyncio.sleep(0.005)
+        await people.runner.idle()
+        seen()
+    assert max(turns for turns, _ in states) >= 2, "lanes run side by side"
+    assert max(queued.get(before["discord"].key, 0) for _, queued in states) == 2, "two follow-ups wait"
+    assert states[-1] == (0, {})
+    after = {lane.platform: lane for lane in board(environment, NOW).lanes if lane.profile == "default"}
+    assert (after["email"].state, after["email"].last_reset) == ("live", "daily"), "its expiry has come true"
+    assert after["telegram"].state == "resume pending" and after["whatsapp"].state == "suspended"
+    database = apsw.Connection(str(tmp_path / ".hermes" / "state.db"))
+    said = _rows(database, "SELECT role, content, tool_name FROM messages ORDER BY id")
+    database.close()
+    texts = [content for _, content, _ in said]
+    script = [json.loads(line) for line in (DATA / "hermes" / "live.jsonl").read_text().splitlines()]
+    for line in script:
+        assert texts.count(line["text"]) == texts.count(line["answer"]) == 1, line["text"]
+    assert {tool for *_, tool in said if tool} >= {"terminal", "web_search", "session_search"}
+
+
+async def test_the_gateway_of_the_demo_takes_what_was_done(tmp_path: Path) -> None:
     write_home(tmp_path, NOW)
     environment = environment_of(tmp_path)
     operations = Operations(environment, audit=Audit(tmp_path / "audit.jsonl"), clock=lambda: NOW)
@@ -162,19 +201,25 @@ def test_the_gateway_of_the_demo_takes_what_was_done(tmp_path: Path) -> None:
         keys["discord"]: Request(kind="reset", key=keys["discord"]),
         keys["email"]: Request(kind="suspend", key=keys["email"]),
     }
-    outcomes = {key: operations.apply(operations.plan(request)) for key, request in requests.items()}
-    assert {one.state for one in outcomes.values()} == {"pending"}
-    gateway = DemoGateway(tmp_path)
-    assert gateway.serve(NOW + timedelta(seconds=3)) == []
-    assert set(gateway.serve(NOW + timedelta(seconds=30))) == set(requests)
-    assert gateway.serve(NOW + timedelta(seconds=60)) == []
+    local = [NOW.astimezone().replace(tzinfo=None)]
+    async with serving(tmp_path, clock=lambda: local[0], pace=0) as people:
+        outcomes = {key: operations.apply(operations.plan(request)) for key, request in requests.items()}
+        assert {one.state for one in outcomes.values()} == {"pending"}
+        for seconds, expected in ((3, set[str]()), (30, set(requests)), (30, set())):
+            local[0] += timedelta(seconds=seconds)
+            assert set(await people.write_where_it_is_due()) == expected
+            await people.runner.idle()
     for key, outcome in outcomes.items():
         after = operations.outcome(outcome.operation)
         assert after.state == "done", after
         lane = next(one for one in board(environment, NOW).lanes if one.key == key)
         assert (lane.state, lane.disagreement, lane.session_id) == ("live", "", after.session_id)
-    assert {lane.key: lane for lane in board(environment, NOW).lanes if lane.key not in outcomes} == {
-        key: lane for key, lane in before.items() if key not in outcomes
+    others = {lane.key: lane for lane in board(environment, NOW).lanes if lane.key not in outcomes}
+    own = [lane for lane in others.values() if lane.profile == "default"]
+    assert {lane.queued for lane in own if not lane.fault} == {0}, "now that is known"
+    assert not any(lane.disagreement for lane in own), "a gateway writes the whole mirror"
+    assert {key: replace(lane, queued=None) for key, lane in others.items()} == {
+        key: replace(lane, disagreement="") for key, lane in before.items() if key not in outcomes
     }
 
 
@@ -191,3 +236,29 @@ def test_the_same_moment_gives_the_same_rows(database: apsw.Connection, tmp_path
     for table in ("sessions", "messages", "session_model_usage"):
         assert _rows(database, f"SELECT * FROM {table}") == _rows(again, f"SELECT * FROM {table}")
     again.close()
+
+
+def test_the_process_serves_until_its_input_ends(tmp_path: Path) -> None:
+    now = datetime.now(UTC)
+    write_home(tmp_path, now)
+    operations = Operations(environment_of(tmp_path), audit=Audit(tmp_path / "audit.jsonl"))
+    key = next(lane.key for lane in board(environment_of(tmp_path), now).lanes if lane.platform == "matrix")
+    gateway = DemoGateway(tmp_path, delay=0)
+    gateway.start()
+    try:
+        state = tmp_path / ".hermes" / "gateway_state.json"
+        _until(lambda: "queued" in json.loads(state.read_bytes()))  # it has taken its first message
+        outcome = operations.apply(operations.plan(Request(kind="reset", key=key)))
+        assert outcome.state == "pending"
+        _until(lambda: operations.outcome(outcome.operation).state == "done")
+    finally:
+        gateway.stop()
+        gateway.join(10)
+    assert not gateway.is_alive()
+
+
+def _until(condition: Callable[[], object]) -> None:
+    end = time.monotonic() + 90
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.1)

@@ -8,12 +8,14 @@ that is just starting exits when somebody else holds it for an instant (facts on
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 
+from session_adapters.model import JsonRecord
 from session_adapters.proc import file_locks, started_at
 from session_adapters.reading.files import read_small
 from session_adapters.times import from_epoch
@@ -21,7 +23,7 @@ from session_adapters.times import from_epoch
 __all__ = ["Gateway", "gateway_for", "gateway_of"]
 
 
-class Gateway(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
+class Gateway(JsonRecord, frozen=True):
     """What is known of the gateway of one Hermes home (the default profile's or another's)."""
 
     home: str
@@ -38,6 +40,9 @@ class Gateway(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, ren
     """Turns in progress over all lanes, as it last wrote it down."""
     said_at: datetime | None = None
     """When it wrote that down."""
+    queued: Mapping[str, int] | None = None
+    """Messages that wait behind a lane's turn, by its key, as it last wrote it down; None: it keeps them in memory
+    alone, as Hermes does. `GatewayRunner` writes it where it is told to."""
     serves: tuple[str, ...] = ()
     """Other profiles that it serves from this home."""
 
@@ -61,6 +66,8 @@ class _StateRecord(msgspec.Struct):
     active_agents: int | None = None
     updated_at: datetime | None = None
     served_profiles: list[str] | None = None
+    queued: Any = None
+    """A field of ours: no other value of it may spoil the rest."""
 
 
 def gateway_of(home: Path, proc: Path = Path("/proc")) -> Gateway:
@@ -94,6 +101,7 @@ def gateway_of(home: Path, proc: Path = Path("/proc")) -> Gateway:
                 phase="halted" if _is_halted(proc, one.pid) else said.gateway_state,
                 active_agents=said.active_agents,
                 said_at=said.updated_at if said.updated_at is not None and said.updated_at.tzinfo else None,
+                queued=_counts(said.queued),
                 serves=tuple(said.served_profiles or ()),
             )
     return Gateway(home=str(home), state="stopped")
@@ -116,6 +124,12 @@ def _said(home: Path, pid: int | None) -> _StateRecord:
     except (OSError, ValueError, RecursionError):
         return _StateRecord()
     return said if said.pid == pid else _StateRecord()
+
+
+def _counts(queued: Any) -> dict[str, int] | None:
+    if not isinstance(queued, dict):
+        return None
+    return {key: number for key, number in queued.items() if isinstance(key, str) and type(number) is int}
 
 
 def _named_pid(home: Path) -> int | None:

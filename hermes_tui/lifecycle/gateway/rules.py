@@ -13,9 +13,8 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Literal
 
-import msgspec
-
 from hermes_tui.lifecycle.gateway.process import Gateway
+from session_adapters.model import JsonRecord
 from session_adapters.proc import words_of
 
 __all__ = ["SCHEMA", "UNSURE", "VERSION", "Rules", "newer_schema", "rules_of"]
@@ -30,7 +29,7 @@ UNSURE = timedelta(seconds=1)
 """By so much the start of a process may be taken for too early."""
 
 
-class Rules(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
+class Rules(JsonRecord, frozen=True):
     """What is known of a gateway's version, and what follows."""
 
     verdict: Literal["proven", "old", "newer", "unproven"]

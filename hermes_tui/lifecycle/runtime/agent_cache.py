@@ -77,8 +77,9 @@ class AgentCache(Generic[T]):
                 self._cached.move_to_end(session_key)
                 found.turns += 1
         if found is None:
-            found, over = self._added(_Cached(session_key, make(), self._clock()))
-            self._done(over, self._release)
+            new = _Cached(session_key, make(), self._clock())
+            found, over = self._added(new)
+            self._done(over if found is new else [new, *over], self._release)
         try:
             yield found.agent
         finally:
@@ -120,15 +121,26 @@ class AgentCache(Generic[T]):
     def evict(self, session_key: str) -> bool:
         """Drop the lane's agent, whose session goes on or is left: after its turn, if it is in one. Whether there was
         one."""
-        return self._dropped(session_key, self._release) is not None
+        with self._lock:
+            found = self._cached.pop(session_key, None)
+            in_turn = found is not None and bool(found.turns)
+            if found is not None and in_turn:
+                found.ends = self._release
+        if found is not None and not in_turn:
+            self._done([found], self._release)
+        return found is not None
 
     def close(self, session_key: str) -> bool:
         """Drop and close the lane's agent, whose session is over. Whether there was one. Raises what `close` does,
         and keeps the agent then: who asked may try again."""
-        found = self._dropped(session_key, self._close, now=False)
-        if found is None:
-            return False
-        if not found.turns:
+        with self._lock:
+            found = self._cached.pop(session_key, None)
+            if found is None:
+                return False
+            in_turn = bool(found.turns)
+            if in_turn:
+                found.ends = self._close
+        if not in_turn:
             try:
                 self._close(session_key, found.agent)
             except BaseException:
@@ -136,16 +148,6 @@ class AgentCache(Generic[T]):
                     self._cached.setdefault(session_key, found)
                 raise
         return True
-
-    def _dropped(self, session_key: str, ends: Callable[[str, T], None], now: bool = True) -> _Cached[T] | None:
-        with self._lock:
-            found = self._cached.pop(session_key, None)
-            if found is not None and found.turns:
-                found.ends = ends
-                return found
-        if found is not None and now:
-            self._done([found], ends)
-        return found
 
     def sweep_idle(self, keeps: Callable[[str], bool] = lambda key: False) -> int:
         """Drop agents that were in no turn for longer than the idle time, but those of lanes that `keeps` names; how

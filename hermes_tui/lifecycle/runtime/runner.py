@@ -53,6 +53,7 @@ class GatewayRunner:
         *,
         send: Callable[[SessionSource, str], Awaitable[None]] = _nothing,
         handled: Callable[[MessageEvent], Awaitable[None]] = _nothing,
+        changed: Callable[[], None] = lambda: None,
         cache: AgentCache[Agent] | None = None,
         on_session_finalize: Sequence[Callable[[SessionEntry], Awaitable[None]]] = (),
         chat_id_keys: Mapping[str, Callable[[str], str]] | None = None,
@@ -63,9 +64,10 @@ class GatewayRunner:
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         """`home` is the Hermes home, for the marks of starts and stops. `send` says something to a chat. `handled` is
-        told each message that needs to be delivered no more. `chat_id_keys`: platform → what makes one identifier of
-        the several that it has for a chat. `agent_writes`: the agent writes the transcript itself. `clock` gives
-        local times without a zone, as the store's."""
+        told each message that needs to be delivered no more. `changed` is told whenever a turn begins or ends or a
+        message waits: `running` and `queue.waiting` are others then. `chat_id_keys`: platform → what makes one
+        identifier of the several that it has for a chat. `agent_writes`: the agent writes the transcript itself.
+        `clock` gives local times without a zone, as the store's."""
         self.store = store
         self.queue = MessageQueue(follow_ups)
         self.cache: AgentCache[Agent] = AgentCache() if cache is None else cache
@@ -73,6 +75,7 @@ class GatewayRunner:
         """What was set for one conversation, by session key; dropped when it ends."""
         self._home = home
         self._handled = handled
+        self._changed = changed
         self._chat_id_keys = chat_id_keys or {}
         self._clock = clock
         self._runner = TurnRunner(
@@ -205,6 +208,7 @@ class GatewayRunner:
             self.queue.enqueue_fifo(key, event)
         elif replaced := self.queue.follow_up(key, event):
             self._forget([replaced])
+        self._changed()
 
     def _interrupt(self, key: str, command: MessageEvent) -> None:
         """Cut the lane's turn; the command is what comes next."""
@@ -243,9 +247,11 @@ class GatewayRunner:
                 elif not turn.cancelled() and (error := turn.exception()) is not None:
                     write_failure(error)  # the store's, or ours: the message stays unhandled
                 event = None if self._stopping else self.queue.drain(key)
+                self._changed()
         finally:
             del self._lanes[key]
             self._turns.pop(key, None)
+            self._changed()
 
     async def _turn(self, key: str, event: MessageEvent) -> None:
         await self._runner.take(key, event)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-import sqlite3
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, closing
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, cast
 
+import apsw
 from textual.pilot import Pilot
 
 from hermes_tui.clock import Clock
@@ -74,7 +74,9 @@ class HermesDemo:
     def sql(self, statement: str, *values: Any, profile: str = "") -> list[tuple[Any, ...]]:
         """On the database, beside everybody else."""
         folder = self.root / "profiles" / profile if profile else self.root
-        with closing(sqlite3.connect(folder / "state.db", timeout=10)) as connection, connection:
+        # By the SQLite of the program: the gateway of a test may have the database open in this process.
+        with closing(apsw.Connection(str(folder / "state.db"))) as connection:
+            connection.set_busy_timeout(10_000)
             return connection.execute(statement, values).fetchall()
 
     def entry(self, key: str, profile: str = "") -> dict[str, Any]:
@@ -82,6 +84,17 @@ class HermesDemo:
         query = "SELECT entry_json FROM gateway_routing WHERE session_key = ?"
         found: dict[str, Any] = json.loads(self.sql(query, key, profile=profile)[0][0])
         return found
+
+    def begin_turn(self, key: str, **said: Any) -> None:
+        """The lane was asked something 20 s ago and calls a tool; its gateway runs a turn and says what else it wrote
+        down."""
+        session, at = self.entry(key)["session_id"], NOW.timestamp() - 20
+        calls = json.dumps([{"id": "c1", "function": {"name": "web_search", "arguments": '{"query": "docker"}'}}])
+        insert = "INSERT INTO messages (session_id, role, content, tool_calls, timestamp) VALUES (?, ?, ?, ?, ?)"
+        self.sql(insert, session, "user", "Look that up", None, at)
+        self.sql(insert, session, "assistant", "", calls, at + 5)
+        path = self.root / "gateway_state.json"
+        path.write_text(json.dumps(json.loads(path.read_text()) | {"active_agents": 1} | said))
 
     def whole(self) -> dict[str, Any]:
         """Every table that operations write, and the mirrors."""
@@ -96,11 +109,11 @@ class HermesDemo:
 
     @asynccontextmanager
     async def program(
-        self, size: tuple[int, int] = (120, 40), *, lanes: bool = True, **config: Any
+        self, size: tuple[int, int] = (120, 40), *, lanes: bool = True, attention: bool = False, **config: Any
     ) -> AsyncIterator[Pilot[None]]:
         """The program on it, with the lanes on the screen."""
         manager = SessionManager(self.environment, cache_dir=self.home / "cache", indexed=False)
-        app = HermesApp(manager, Config(**config), clock=Clock(NOW))
+        app = HermesApp(manager, Config(**config), clock=Clock(NOW), attention=attention)
         async with app.run_test(size=size, notifications=True) as pilot:
             await until(pilot, lambda: app.main.snapshot.sessions and app.main.parts.lanes is not None)
             if lanes:

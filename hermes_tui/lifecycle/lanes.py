@@ -9,8 +9,6 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Literal
 
-import msgspec
-
 from hermes_tui.lifecycle.gateway.configuration import GatewayConfig
 from hermes_tui.lifecycle.gateway.home_state import HomeState, survey
 from hermes_tui.lifecycle.gateway.homes import hermes_homes, no_home_words
@@ -24,6 +22,7 @@ from hermes_tui.lifecycle.local_times import from_wall, wall
 from hermes_tui.lifecycle.policy import next_reset, policy_words, reset_reason, reset_words
 from hermes_tui.lifecycle.routing import Route, route
 from session_adapters.base import Environment
+from session_adapters.model import JsonRecord
 from session_adapters.times import from_epoch
 
 __all__ = ["Board", "Earlier", "Lane", "LaneState", "Profile", "board", "lane_of", "lanes"]
@@ -41,11 +40,7 @@ _FLAGS = ("suspended", "resume_pending", "expiry_finalized", "is_fresh_reset", "
 _NEVER = datetime.min.replace(tzinfo=UTC)
 
 
-class _Part(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
-    """JSON names as in the rest of the program. Times are aware, in UTC."""
-
-
-class Earlier(_Part, frozen=True):
+class Earlier(JsonRecord, frozen=True):
     """A session that was the lane's before."""
 
     session_id: str
@@ -56,7 +51,7 @@ class Earlier(_Part, frozen=True):
     messages: int = 0
 
 
-class Lane(_Part, frozen=True):
+class Lane(JsonRecord, frozen=True):
     """One lane of one profile."""
 
     profile: str
@@ -98,6 +93,8 @@ class Lane(_Part, frozen=True):
     reset_due: bool = False
     last_reset: str = ""
     """Why the conversation before this one ended: idle, daily, suspended, asked for …"""
+    queued: int | None = None
+    """Messages that wait behind its turn; None: nobody but the gateway knows."""
     restarts: int = 0
     """In a row, with the lane busy; at three Hermes suspends it."""
     end_reason: str = ""
@@ -110,7 +107,7 @@ class Lane(_Part, frozen=True):
     """Newest first."""
 
 
-class Profile(_Part, frozen=True):
+class Profile(JsonRecord, frozen=True):
     """One profile, with or without lanes."""
 
     name: str
@@ -123,7 +120,7 @@ class Profile(_Part, frozen=True):
     """What could not be read; like the notes, sentences without a full stop."""
 
 
-class Board(_Part, frozen=True):
+class Board(JsonRecord, frozen=True):
     """Every profile and every lane."""
 
     profiles: tuple[Profile, ...] = ()
@@ -226,6 +223,7 @@ def lane_of(one: IndexedLane, seen: HomeState, now: datetime) -> Lane:
         next_reset=None if elsewhere else coming.at,
         reset_due=coming.due and not elsewhere,
         last_reset=_last_reset(entry, chain),
+        queued=seen.gateway.queued.get(one.key, 0) if seen.gateway.queued is not None else None,
         restarts=seen.restarts.get(one.key, 0),
         end_reason=(row.end_reason if row else None) or "",
         disagreement=one.disagreement,

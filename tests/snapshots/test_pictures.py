@@ -20,7 +20,8 @@ from hermes_tui.tui.screens.cost import CostScreen
 from hermes_tui.tui.screens.dialogs.outline import OutlineScreen
 from hermes_tui.tui.screens.edits import EditsScreen
 from hermes_tui.tui.themes import PLAIN_THEME
-from pilots import until
+from lane_homes import DISCORD, HermesDemo
+from pilots import screen_text, until
 from session_adapters.base import Environment
 
 Compare = Callable[..., bool]
@@ -134,6 +135,27 @@ def test_nothing_found(app: HermesApp, snap_compare: Compare) -> None:
 
 def test_lanes(app: HermesApp, snap_compare: Compare) -> None:
     assert snap_compare(app, terminal_size=(130, 30), run_before=steps("L", "j"))
+
+
+@pytest.mark.parametrize("size", [(80, 24), (160, 48)], ids=["80x24", "160x48"])
+def test_lanes_filtered_and_sorted(app: HermesApp, snap_compare: Compare, size: tuple[int, int]) -> None:
+    assert snap_compare(app, terminal_size=size, run_before=steps("L", "o", "2", "slash", *"dm", "enter"))
+
+
+@pytest.mark.parametrize("size", [(80, 24), (160, 48)], ids=["80x24", "160x48"])
+def test_lanes_in_a_turn(tmp_path: Path, snap_compare: Compare, size: tuple[int, int]) -> None:
+    demo = HermesDemo(tmp_path / "home")
+    demo.begin_turn(DISCORD, queued={DISCORD: 2})
+    manager = SessionManager(demo.environment, cache_dir=tmp_path / "cache", indexed=False)
+    app = HermesApp(manager, clock=Clock(STATIC_NOW), attention=True)
+
+    async def run(pilot: Pilot[None]) -> None:
+        await steps("L", "o", "4", "home")(pilot)
+        await until(pilot, lambda: app.attention is not None and "hermes:" in str(list(app.attention.by_session)))
+        await until(pilot, lambda: "● working" in screen_text(pilot) and "behind the turn" in screen_text(pilot))
+        await pilot.pause()
+
+    assert snap_compare(app, terminal_size=size, run_before=run)
 
 
 def test_help(app: HermesApp, snap_compare: Compare) -> None:

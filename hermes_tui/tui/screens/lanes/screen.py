@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import partial
 from typing import TYPE_CHECKING
 
 from textual import on
 from textual.app import ComposeResult
+from textual.widgets import Input
 
-from hermes_tui.display import safe
+from hermes_tui.display import compact, safe
 from hermes_tui.tui.keymap import KEYS, bindings
 from hermes_tui.tui.program import Program
+from hermes_tui.tui.screens.dialogs.menu import MenuChoice, MenuScreen
 from hermes_tui.tui.screens.full_screen import FullScreen
 from hermes_tui.tui.screens.lanes.operations import LaneOperations
+from hermes_tui.tui.widgets.lanes.arrange import LANE_FIELDS, LaneOrder, arranged, fits
+from hermes_tui.tui.widgets.lanes.columns import LaneRow
 from hermes_tui.tui.widgets.lanes.facts import lane_blocks, lane_row
+from hermes_tui.tui.widgets.lanes.filter import LaneFilter
 from hermes_tui.tui.widgets.lanes.table import LaneTable
-from hermes_tui.tui.widgets.lanes.title import title_parts
+from hermes_tui.tui.widgets.lanes.title import WIDE, title_parts
 from hermes_tui.tui.widgets.page import Page, Paragraph
 
 if TYPE_CHECKING:
+    from hermes_tui.attention.states import SessionState
     from hermes_tui.lifecycle.lanes import Lane, Profile
     from hermes_tui.tui.workers.lane_watch import LaneNews, Notice
 
@@ -28,6 +34,8 @@ __all__ = ["LanesScreen"]
 _REMEMBERED = timedelta(hours=1)
 """For so long the outcome of an operation stands in the lane's row once it is known for good; in the text below it
 stays."""
+_BUSY = ("working", "stuck", "approval", "question")
+"""States of a session in a turn."""
 _OPERATIONS = tuple(key.id for key in KEYS if key.context == "operations")
 _PROFILES = ("lanes.profile", "lanes.previous_profile")
 
@@ -47,12 +55,15 @@ class LanesScreen(FullScreen[None]):
         self._clock = program.clock
         self._read_only = read_only
         self._profile = ""
+        self._order = LaneOrder()
         self.news = news
         self.operations = LaneOperations(program, self, self._show, read_only=read_only)
 
     def body(self) -> ComposeResult:
         """Table, what is known of the lane."""
-        yield LaneTable(id="lanes")
+        table = LaneTable(id="lanes")
+        yield LaneFilter(table)
+        yield table
         page = Page(id="lane")
         page.can_focus = False
         yield page
@@ -119,20 +130,41 @@ class LanesScreen(FullScreen[None]):
             with_lanes = [one.name for one in news.board.profiles if one.lanes]
             self._profile = next(iter(with_lanes or names), "")
         now = self._clock.now()
-        rows = [
-            lane_row(
-                lane,
-                now,
-                self._clock.local,
-                self._recent(self._notice(lane)),
-                doing.words if (doing := self.operations.doing(lane)) is not None else "",
-            )
-            for lane in news.board.lanes
-            if lane.profile == self._profile
-        ]
-        self.show_title(*title_parts(news, self.profile, now, self.app.size.width, read_only=self._read_only))
-        self.table.show(rows, "This profile has no lanes." if names else "There is no Hermes here.")
+        own = [lane for lane in news.board.lanes if lane.profile == self._profile]
+        asked = self.query_one(LaneFilter).value
+        lanes = arranged(own, self._order, lambda lane: self._turn(lane) is not None)
+        rows = [row for lane in lanes if fits(lane, row := self._row(lane, now), asked)]
+        said = [f"“{compact(asked, 20)}” {len(rows)} of {len(own)}"] if asked else []
+        width = self.app.size.width
+        said += [self._order.words] if self._order != LaneOrder() and width >= WIDE else []
+        arrangement = ", ".join(said)
+        self.show_title(
+            *title_parts(news, self.profile, now, width, read_only=self._read_only, arrangement=arrangement)
+        )
+        nothing = "This profile has no lanes." if names else "There is no Hermes here."
+        self.table.show(rows, nothing if not own else "No lane has all these words; esc shows all.")
         self._show_lane()
+
+    def _row(self, lane: Lane, now: datetime) -> LaneRow:
+        doing = self.operations.doing(lane)
+        notice, words = self._recent(self._notice(lane)), doing.words if doing is not None else ""
+        return lane_row(lane, now, self._clock.local, notice, words, self._turn(lane))
+
+    def _turn(self, lane: Lane) -> SessionState | None:
+        """How its turn stands; None while it is in none, or nothing is known of it."""
+        from session_adapters.model import unified_id
+
+        report = self._program.attention
+        if report is None or self.news is None:
+            return None
+        running = {one.name for one in self.news.board.profiles if one.gateway.state == "running"}
+        found = report.by_session.get(unified_id("hermes", lane.continues_in or lane.session_id))
+        busy = found is not None and lane.profile in running and found.state.state in _BUSY
+        return found.state if found is not None and busy else None
+
+    def states_changed(self) -> None:
+        """Show which lanes are in a turn by now."""
+        self._show()
 
     def _notice(self, lane: Lane) -> Notice | None:
         return self.news.notices.get((lane.profile, lane.key)) if self.news is not None else None
@@ -155,14 +187,48 @@ class LanesScreen(FullScreen[None]):
         now = self._clock.now()
         doing = self.operations.doing(lane)
         waits = doing.waits if doing is not None else ""
-        page.show(lane_blocks(lane, now, self._clock.local, self._notice(lane), waits))
+        page.show(lane_blocks(lane, now, self._clock.local, self._notice(lane), waits, self._turn(lane)))
 
     @on(LaneTable.Moved)
     def _moved(self) -> None:
         self._show_lane()
         self.query_one("#lane", Page).scroll_to(y=0, animate=False)
 
+    @on(Input.Changed, "#lane-filter")
+    def _typed(self) -> None:
+        self._show()
+
     # Actions -----------------------------------------------------------------------------------------------
+
+    def action_filter(self) -> None:
+        """Type words of lanes."""
+        self.query_one(LaneFilter).open()
+
+    def action_order(self) -> None:
+        """Choose the order of the lanes."""
+        choices = [
+            MenuChoice(
+                str(at), self._order.by(field).words if field != self._order.field else f"now {self._order.words}"
+            )
+            for at, field in enumerate(LANE_FIELDS, 1)
+        ]
+
+        def chosen(key: str | None) -> None:
+            if key is not None and (field := LANE_FIELDS[int(key) - 1]) != self._order.field:
+                self._order = self._order.by(field)
+                self._show()
+
+        self.app.push_screen(MenuScreen("Order of the lanes", choices), chosen)
+
+    def action_turn(self) -> None:
+        """The opposite order."""
+        self._order = self._order.by(self._order.field)
+        self._show()
+
+    def action_close(self) -> None:
+        """Show all lanes again, or leave."""
+        if not self.query_one(LaneFilter).clear_words():
+            super().action_close()
 
     def action_operation(self, name: str) -> None:
         """Have this done to the lane: a method of `LaneOperations`."""

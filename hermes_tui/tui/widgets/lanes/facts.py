@@ -10,9 +10,10 @@ from hermes_tui.display import age, count, counted, safe
 from hermes_tui.tui.widgets.lanes.columns import LaneRow
 from hermes_tui.tui.widgets.lanes.states import lane_state, state_with
 from hermes_tui.tui.widgets.page import Paragraph
-from hermes_tui.tui.widgets.states import State
+from hermes_tui.tui.widgets.states import State, attention_state
 
 if TYPE_CHECKING:
+    from hermes_tui.attention.states import SessionState
     from hermes_tui.lifecycle.lanes import Lane
     from hermes_tui.tui.workers.lane_watch import Notice
 
@@ -24,9 +25,15 @@ _EARLIER = 4
 
 
 def lane_row(
-    lane: Lane, now: datetime, local: Callable[[datetime], datetime], notice: Notice | None, doing: str = ""
+    lane: Lane,
+    now: datetime,
+    local: Callable[[datetime], datetime],
+    notice: Notice | None,
+    doing: str = "",
+    turn: SessionState | None = None,
 ) -> LaneRow:
-    """The line. `notice`: what was done to it lately; `doing`: what is being done right now."""
+    """The line. `notice`: what was done to it lately; `doing`: what is being done right now; `turn`: how its turn
+    stands, if it is in one."""
     chat = safe(lane.chat) or safe(dict(lane.parts).get("chat", "")) or "?"
     tokens = f"{count(lane.context_tokens)} ctx" if lane.context_tokens else ""
     cells = (
@@ -38,6 +45,9 @@ def lane_row(
         tokens or (count(lane.input_tokens + lane.output_tokens) if lane.input_tokens else ""),
     )
     state = lane_state(lane) if notice is None else state_with(lane, notice, local)
+    if turn is not None and (notice is None or notice.settled is not None):
+        state = attention_state(turn)
+        state = state._replace(word=f"{state.word} {age(turn.since, now).strip()}")
     if doing:
         state = State("…", doing, "accent")
     if lane.disagreement and notice is None:
@@ -46,9 +56,15 @@ def lane_row(
 
 
 def lane_blocks(
-    lane: Lane, now: datetime, local: Callable[[datetime], datetime], notice: Notice | None, waits: str = ""
+    lane: Lane,
+    now: datetime,
+    local: Callable[[datetime], datetime],
+    notice: Notice | None,
+    waits: str = "",
+    turn: SessionState | None = None,
 ) -> list[Paragraph]:
-    """Everything about one lane, the most telling first. `waits`: for whom what is being done to it has to wait."""
+    """Everything about one lane, the most telling first. `waits`: for whom what is being done to it has to wait;
+    `turn` as for `lane_row`."""
 
     def moment(one: datetime | None) -> str:
         return f"{local(one):%Y-%m-%d %H:%M}" if one is not None else ""
@@ -59,6 +75,8 @@ def lane_blocks(
     if notice is not None:
         outcome = notice.outcome
         facts[f"{outcome.request.kind}"] = f"{moment(outcome.at)}: {outcome.state}, {outcome.text}"
+    if turn is not None:
+        facts |= {"turn": _turn_words(turn, local), "queue": _queue_words(lane)}
     facts |= {
         "not readable": lane.fault,
         "disagreement": lane.disagreement and f"the index and its mirror differ: {lane.disagreement}",
@@ -80,6 +98,18 @@ def lane_blocks(
             style = "warning" if name in warned else ""
             blocks.append(Paragraph(safe(value), style=style, label=name, column=_COLUMN))
     return blocks
+
+
+def _turn_words(turn: SessionState, local: Callable[[datetime], datetime]) -> str:
+    since = f" since {local(turn.since):%H:%M:%S}" if turn.since is not None else ""
+    on = " ".join(part for part in (turn.tool, turn.text) if part)
+    return f"{turn.word}{since}{': ' if on else ''}{on}"
+
+
+def _queue_words(lane: Lane) -> str:
+    if lane.queued is None:
+        return "what waits behind the turn is not known: the gateway keeps it in its memory"
+    return f"{counted(lane.queued, 'message')} behind the turn" if lane.queued else "nothing waits behind the turn"
 
 
 def _state_words(lane: Lane) -> str:

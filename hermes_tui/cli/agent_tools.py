@@ -43,11 +43,15 @@ def mcp(
     """
     from hermes_tui.mcp.scope import Scope
     from hermes_tui.mcp.tools import AgentTools
+    from hermes_tui.platform.allocator import stay_small
+    from hermes_tui.sessions.machine import this_machine
     from hermes_tui.sessions.manager import SessionManager
 
+    stay_small()  # before there are threads
     settings = context.find_root().obj
     config = settings.config()
-    manager = SessionManager(environment_of(settings.home), agents=_names(agents), indexed=config.index)
+    environment = environment_of(settings.home) or this_machine()
+    manager = SessionManager(environment, agents=_names(agents), indexed=config.index)
     manager.catalogue.seconds = _READING
     scope = Scope(manager, cwd=cwd, since=since)
     stuck_after = timedelta(seconds=config.attention.stuck_seconds)

@@ -21,6 +21,7 @@ _LONGEST = 8_000
 _MOST_CALLS = 6
 _LABELS = ("title", "preview", "cwd", "model", "source", "tool_name", "tool")
 _TEXTS = ("snippet", "goal", "outcome", "last_prompt", "last_error", "text")
+_CUT = frozenset(_LABELS + _TEXTS)
 _LABEL = 200
 _MORE = "max_bytes up to 24000 gives more"
 
@@ -34,18 +35,20 @@ class _Texts:
 
     def of(self, text: str, length: int | None = None, more: int = 0) -> str:
         """The beginning of a text."""
-        found = shortened(text, self.length if length is None else length, more)
+        length = self.length if length is None else length
+        if len(text) <= length and not more:
+            return text
+        found = shortened(text, length, more)
         self.cut = self.cut or found != text
         return found
 
     def record(self, one: Answer) -> Answer:
         """An object with its texts cut, ids and dates aside."""
         found = dict(one)
-        for key, value in one.items():
-            if key in _LABELS and isinstance(value, str):
-                found[key] = self.of(value, min(_LABEL, max(40, self.length)))
-            elif key in _TEXTS and isinstance(value, str):
-                found[key] = self.of(value)
+        for key in one.keys() & _CUT:
+            value = one[key]
+            if isinstance(value, str):
+                found[key] = self.of(value, min(_LABEL, max(40, self.length)) if key in _LABELS else None)
         return found
 
     def message(self, one: Answer) -> Answer:

@@ -57,14 +57,15 @@ def shortened(text: str, length: int, more: int = 0) -> str:
 
 def longest_fit(makers: Sequence[Callable[[int], Answer]], budget: int, longest: int, least: int) -> Answer:
     """The first answer that is no larger than `budget` bytes: of those that a maker gives for a length of texts the
-    one with the longest, between `least` and `longest`; the makers give ever less. Raises `ValidationError`."""
+    one with the longest, between `least` and `longest`; the makers give ever less, and say `cut` where texts are not
+    whole. Raises `ValidationError`."""
     if not LEAST_BYTES <= budget <= MOST_BYTES:
         raise ValidationError(f"max_bytes must be from {LEAST_BYTES} to {MOST_BYTES}")
     for number, make in enumerate(makers):
         low, high = (least if number + 1 < len(makers) else 0), longest
         if len(encoded(best := make(low))) > budget:
             continue
-        while low < high:
+        while low < high and "cut" in best:  # else nothing of it would be longer
             middle = (low + high + 1) // 2
             answer = make(middle)
             if len(encoded(answer)) <= budget:

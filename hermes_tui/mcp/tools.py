@@ -21,6 +21,7 @@ from hermes_tui.mcp.overview import overview_of
 from hermes_tui.mcp.schemas import TOOLS, Arguments, NowArguments, OverviewArguments, SearchArguments
 from hermes_tui.mcp.scope import AskingSession, Scope
 from hermes_tui.platform import gc_tuning
+from hermes_tui.platform.allocator import give_back
 from hermes_tui.platform.log import write_failure
 from hermes_tui.redact import Redactor
 from hermes_tui.sessions.export import export
@@ -144,6 +145,7 @@ class AgentTools:
             write_failure(error)
         finally:
             self._lock.release()
+        give_back()
 
     def _look_now(self) -> None:
         if time.monotonic() - self._looked > _FRESH:  # nobody else did meanwhile

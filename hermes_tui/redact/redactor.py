@@ -181,14 +181,18 @@ _MARKS = [
     for mark in sorted({mark for kind in _PATTERNS for mark in kind.marks})
 ]
 """With the pairs in it: those of a text rule most marks out, sooner than looking for each does."""
+_MARKED = {mark: [number for number, kind in enumerate(_PATTERNS) if mark in kind.marks] for mark, _ in _MARKS}
+"""Numbers of the kinds that have a mark."""
 
 
 def _possible(text: str, kinds: tuple[Pattern, ...]) -> list[Pattern]:
     """The kinds of which the text holds a mark."""
     lowered = text.lower()
     pairs = _pairs(lowered)
-    there = {mark for mark, wanted in _MARKS if wanted <= pairs and mark in lowered}
-    return [kind for kind in kinds if not there.isdisjoint(kind.marks)]
+    there = [mark for mark, wanted in _MARKS if wanted <= pairs and mark in lowered]
+    numbers = {number for mark in there for number in _MARKED[mark]}
+    found = [_PATTERNS[number] for number in sorted(numbers)]
+    return found if kinds is _PATTERNS else [kind for kind in found if kind in kinds]
 
 
 def _matches(text: str, kind: Pattern) -> list[tuple[str, int, int]]:

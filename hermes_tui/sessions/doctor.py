@@ -80,7 +80,7 @@ class DoctorReport(_Part, frozen=True):
 
 def examine(catalogue: Catalogue, names: Collection[str], proc: Path) -> DoctorReport:
     """Read every session in full once and say how it went; `names`: of the agents that are looked for."""
-    snapshot = catalogue.refresh()
+    snapshot = catalogue.refresh(everywhere=True)
     if snapshot.partial:
         snapshot = catalogue.complete(lambda: False)
     agents = tuple(_health(agent, snapshot, proc) for agent in names)

@@ -58,3 +58,13 @@ def test_beside_a_filter_whole_words_of_a_name_count() -> None:
         assert [one.tip.session_id for one in names] == wanted, text
     many = ConversationNames(forest).fitting(parse("heronry agent:cl", NOW))
     assert [one.tip.session_id for one in many] == [one.session_id for one in EVERY[:201]]
+
+
+def test_a_title_that_another_session_has_from_the_same_rows_is_found_once() -> None:
+    own = replace(session("own/s1", 1), title="a heronry", known_as="own/s1")
+    other = replace(session("other/s1", 2), title="a heronry", known_as="other/s1", repeated=True)
+    named = replace(other, session_id="named/s1", known_as="named/s1", title="a heronry", agent_title="a heronry")
+    forest = Forest([own, other, named]).prepare()
+    for text, wanted in (("heronry", ["own/s1", "named/s1"]), ("other/s1", ["other/s1"])):
+        names = ConversationNames(forest).fitting(parse(text, NOW, typing=True))
+        assert [one.tip.session_id for one in names] == wanted, text

@@ -67,7 +67,7 @@ def search(
         raise click.UsageError("give something to search for", context)
     settings = context.find_root().obj
     manager = manager_of(settings.home, indexed=not no_index and settings.config().index)
-    hurry(manager)
+    hurry(manager, 0.4)
     outcome = manager.discover(text, tags=tags or None, windows=as_json, **options)
     if as_json:
         from hermes_tui.cli.sessions.document_names import search_result
@@ -100,6 +100,7 @@ def _lines(results: Sequence[Result], now: datetime, width: int, marks: tuple[st
     for one in results:
         head = f"{safe(one.agent)}  {safe(one.session_id)}  {age(one.updated_at, now)}  "
         yield (head + fit(title_text(one), max(20, width - len(head)))).rstrip()
+        yield from (f"    {safe(note)}" for note in one.notes)
         yield f"    {_marked(one, marks)}"
         if one.message_id is not None:
             where = "one place" if one.match_count == 1 else f"{count(one.match_count)} places"

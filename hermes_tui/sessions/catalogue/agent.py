@@ -152,6 +152,12 @@ class AgentSessions:
         self.related = ()
         self._news = True
 
+    def absent(self, label: str) -> None:
+        """It certainly has nothing here: its places need no look."""
+        if self.place is None or self._listing or self.unread:
+            self.place = AgentPlace(agent=self.agent, label=label)
+            self._listing, self.unread, self._news = (), 0, True
+
     def look(self, adapter: Adapter) -> int:
         """Stat all sources; how many are new or changed. `read_new` must follow."""
         problems: list[Problem] = []
@@ -163,6 +169,8 @@ class AgentSessions:
             for source in adapter.sources(problems.append):
                 key = (source.path, source.session_id)
                 known = self.entries.get(key)
+                if known is not None:  # the strings that are there already
+                    key = (known.source.path, known.source.session_id)
                 if known is None or known.source.stamp != source.stamp:
                     todo.append((key, source, False))
                 elif known.waits and _is_left(source):

@@ -25,7 +25,7 @@ from session_adapters.usage import Usage
 
 __all__ = ["CachedSource", "FirstPicture", "cache_name", "load", "load_labels", "load_picture", "load_sums", "save"]
 
-_MAGIC = b"hermes-tui catalogue 5\n"
+_MAGIC = b"hermes-tui catalogue 6\n"
 
 
 class CachedSource(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

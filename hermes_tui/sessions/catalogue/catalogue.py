@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from heapq import nlargest
+from itertools import filterfalse
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -105,37 +106,54 @@ class Catalogue:
             self._unsaved = bool(newest)  # not before: half a list is not worth keeping
             return snapshot
 
-    def refresh(self, agents: Iterable[str] | None = None) -> Snapshot:
+    def refresh(self, agents: Iterable[str] | None = None, *, everywhere: bool = False) -> Snapshot:
         """Stat every source of `agents` (all if None) and read the ends of those that changed.
 
-        Within `seconds` the newest are read; the snapshot says how many are `unread`, and the next refresh goes on.
-        Raises `AgentNotFound`. Whatever else goes wrong is in the snapshot's `problems`.
+        Of agents that certainly have nothing here no places are told, unless `everywhere` is to be looked, or nobody
+        has a session. Within `seconds` the newest are read; the snapshot says how many are `unread`, and the next
+        refresh goes on. Raises `AgentNotFound`. Whatever else goes wrong is in the snapshot's `problems`.
         """
-        wanted, seconds = self._wanted(agents), self.seconds
+        wanted = self._wanted(agents)
         with self._work:
             self._load()
-            looked: list[tuple[int, AgentSessions, Adapter]] = []
-            for agent in wanted:
-                state = self._agents[agent]
-                try:
-                    adapter = self._adapters.get(agent)
-                except AdapterBroken as error:
-                    state.broken(str(error))
-                    continue
-                looked.append((state.look(adapter), state, adapter))
-            looked.sort(key=lambda one: one[0])  # what those that have little leave goes to the others
-            until = time.thread_time() + (seconds or 0.0)
-            for at, (_, state, adapter) in enumerate(looked):
-                share = None if seconds is None else (until - time.thread_time()) / (len(looked) - at)
-                self._unsaved = state.read_new(adapter, share) or self._unsaved
+            absent = [] if everywhere else [agent for agent in wanted if self._is_absent(agent)]
+            for agent in absent:
+                self._agents[agent].absent(self._adapters.label(agent).label)
+            self._look([agent for agent in wanted if agent not in absent])
+            if not any(state.related for state in self._agents.values()):
+                self._look(absent)
             return self._publish()
+
+    def _is_absent(self, agent: str) -> bool:
+        """Whether it is certain that it has nothing here, nor had when it was last looked at."""
+        from session_adapters.presence import may_have_sessions
+
+        return not self._agents[agent].entries and not may_have_sessions(agent, self._adapters.environment)
+
+    def _look(self, agents: Iterable[str]) -> None:
+        seconds = self.seconds
+        looked: list[tuple[int, AgentSessions, Adapter]] = []
+        for agent in agents:
+            state = self._agents[agent]
+            try:
+                adapter = self._adapters.get(agent)
+            except AdapterBroken as error:
+                state.broken(str(error))
+                continue
+            looked.append((state.look(adapter), state, adapter))
+        looked.sort(key=lambda one: one[0])  # what those that have little leave goes to the others
+        until = time.thread_time() + (seconds or 0.0)
+        for at, (_, state, adapter) in enumerate(looked):
+            share = None if seconds is None else (until - time.thread_time()) / (len(looked) - at)
+            self._unsaved = state.read_new(adapter, share) or self._unsaved
 
     def refresh_processes(self) -> Snapshot:
         """Look only at which sessions a process has open; no store is looked at. Raises nothing."""
         with self._work:
             for agent, state in self._agents.items():
-                with suppress(AdapterBroken):  # `refresh` says so
-                    state.refresh_processes(self._adapters.get(agent))
+                if state.entries:  # where there are none, no process has one open
+                    with suppress(AdapterBroken):  # `refresh` says so
+                        state.refresh_processes(self._adapters.get(agent))
             return self._publish()
 
     def refresh_marks(self) -> Snapshot:
@@ -279,7 +297,7 @@ class Catalogue:
 
     def _sources(self) -> Iterator[tuple[str, Source]]:
         """Of every agent, with its name, as far as they can be listed."""
-        for agent in self._agents:
+        for agent in filterfalse(self._is_absent, self._agents):
             with suppress(Exception):  # `refresh` says so
                 for source in self._adapters.get(agent).sources(_unheard):
                     yield agent, source

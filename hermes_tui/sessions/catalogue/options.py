@@ -22,7 +22,8 @@ from session_adapters.model import SessionSummary
 __all__ = ["DEFAULT_LIMIT", "ListOptions", "SortDirection", "SortField", "changed", "matches", "select"]
 
 Options = TypeVar("Options", bound=msgspec.Struct)
-SortField = Literal["date", "cost", "turns"]
+SortField = Literal["date", "cost", "turns", "tokens"]
+"""`tokens` is ours."""
 SortDirection = Literal["asc", "desc"]
 DEFAULT_LIMIT = 100
 
@@ -42,6 +43,8 @@ class ListOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Only those that the user pinned. «ours»"""
     cwd: str | None = None
     """Started in this directory, however it is spelled (`~`, a trailing slash, a symbolic link)."""
+    source: str | None = None
+    """Held there: cli, telegram, cron …, as the agent names it. «ours»"""
     limit: int | None = DEFAULT_LIMIT
     """At most so many; None (ours) for all."""
     sort: SortField = "date"
@@ -65,7 +68,7 @@ class ListOptions(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def needs_all(self) -> bool:
         """Whether the answer depends on figures that only a session read in full has."""
-        return self.sort == "turns" or self.model is not None
+        return self.sort in ("turns", "tokens") or self.model is not None
 
 
 def select(summaries: Iterable[SessionSummary], options: ListOptions, home: str) -> list[SessionSummary]:
@@ -87,6 +90,8 @@ def matches(summary: SessionSummary, options: ListOptions) -> bool:
     if options.model is not None and options.model not in (summary.model, *summary.models):
         return False
     if options.pinned and not summary.pinned:
+        return False
+    if options.source is not None and options.source != summary.source:
         return False
     return not options.tags or any(tag in summary.tags or own_tag(tag) in summary.tags for tag in options.tags)
 
@@ -112,6 +117,8 @@ def _sort_key(summary: SessionSummary, field: SortField) -> tuple[Any, ...]:
         return (cost is not None, cost.total_usd if cost else 0.0, *rest)
     if field == "turns":
         return (summary.turn_count, *rest)
+    if field == "tokens":
+        return (summary.tokens.total if summary.tokens else 0, *rest)
     return (summary.created_at, *rest)
 
 

@@ -11,8 +11,8 @@ import threading
 import time
 from array import array
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple, TypeVar
 
 import msgspec
 from msgspec.structs import replace
@@ -25,7 +25,7 @@ from hermes_tui.sessions.cost.aggregate import Accounts
 from hermes_tui.sessions.cost.call_reader import CallsQuestion, ask_helper, read_calls
 from hermes_tui.sessions.cost.prices import Prices
 from hermes_tui.sessions.cost.runs import Run, RunIndex, index_files, read_index
-from hermes_tui.sessions.cost.summary import SpendRow, SpendSummary
+from hermes_tui.sessions.cost.summary import SpendPrices, SpendRow, SpendSummary
 from hermes_tui.sessions.index.source_state import key_of
 from session_adapters.base import Source
 from session_adapters.model import Cost, SessionSummary, unified_id
@@ -38,6 +38,8 @@ _QUICK = 32 << 20
 """Bytes, at most, that a face reads itself; a process of its own takes half a second before it reads any."""
 _ENCODER = msgspec.msgpack.Encoder()
 _SUMMARY = msgspec.msgpack.Decoder(SpendSummary)
+_PRICES = msgspec.msgpack.Decoder(SpendPrices)
+S = TypeVar("S", bound=SpendPrices)
 
 
 class CostCache:
@@ -66,20 +68,29 @@ class CostCache:
                 sheet = self._sheet = self._kept(self._add_up(counted, sessions))
             return sheet
 
-    def some(self, agents: Collection[str]) -> Mapping[str, Cost | None]:
-        """What each session of these agents cost, by unified id: no others are read, but those in the same files. The
-        sheet stays as it was."""
+    def some(self, sessions: Sequence[SessionSummary]) -> Mapping[str, Cost | None]:
+        """What each of these sessions cost, by unified id: no others are read, but those in the same files. The sheet
+        stays as it was."""
         with self._work:
-            entries, sessions = self._listed()
-            paths = {one.source.path for one in entries if one.source.agent in agents}
-            looked = {one.source.agent for one in entries if one.source.path in paths}
-            wanted = [one for one in entries if one.source.agent in looked]
-            if len(wanted) == len(entries) or self.current() is not None:
-                return self.refresh().own
+            entries, listed = self._listed()
+            runs = _by_session(self._read_index(listed))
+            found = {one.unified_id: one for one in sessions}
+            paths = {one.path for one in sessions}
+            for one in entries:
+                if any(unified_id(one.source.agent, name) in found for name in (*one.callers, *one.names)):
+                    paths.add(scrub(one.source.path))
+            wanted = [one for one in entries if scrub(one.source.path) in paths]
             counted = read_calls(wanted, self._adapters)
             self._catalogue.update(zip(wanted, counted, strict=True))
-            self._catalogue.keep(self._catalogue.sums)
-            return self._add_up(counted, [one for one in sessions if one.agent in looked]).own
+            chosen = {name: place for name, place in _chosen(counted, listed)[0].items() if name in found}
+            prices, known = self.prices, len(self.prices.found)
+            costs = {name: self._book(found[name], *at, runs.get(name, ())).cost for name, at in chosen.items()}
+            if len(prices.found) > known and self.last().edition in ("", prices.edition):
+                told = replace(self.last(), edition=prices.edition, tariffs=dict(prices.found))
+                self._sheet = self._kept(told)  # so that the next run needs no list of prices
+            elif any(one is not before for one, before in zip(counted, wanted, strict=True)):
+                self._catalogue.keep(self._catalogue.sums)
+            return costs
 
     def current(self) -> SpendSummary | None:
         """The sheet, if nothing has changed since it was made."""
@@ -93,17 +104,14 @@ class CostCache:
         """The sheet as it was last made, by this process or an earlier one."""
         with self._work:
             if self._sheet is None:
-                try:
-                    self._sheet = _SUMMARY.decode(self._catalogue.sums)
-                except (msgspec.MsgspecError, ValueError, RecursionError):
-                    self._sheet = SpendSummary()
+                self._sheet = self._decoded(_SUMMARY)
             return self._sheet
 
     def look_ahead(self) -> None:
         """Have another process read what `refresh` would, and look up the prices, where that takes long: to import
         their list takes 15 MB that a face would keep for weeks."""
         entries, prices = self._catalogue.entries(), self.prices
-        if self.last().edition == prices.edition:
+        if self.last().key and self.last().edition == prices.edition:
             entries = [one for one in entries if not one.is_counted]
             if sum(map(_unread_size, entries)) <= _QUICK:
                 return
@@ -150,9 +158,9 @@ class CostCache:
         with self._work:
             if self._prices is None:
                 prices = Prices(self._own_prices)
-                sheet = self.last()
-                if sheet.edition == prices.edition:
-                    prices.found.update(sheet.tariffs)
+                known = self._decoded(_PRICES) if self._sheet is None else self._sheet
+                if known.edition == prices.edition:
+                    prices.found.update(known.tariffs)
                 self._prices = prices
             return self._prices
 
@@ -168,6 +176,13 @@ class CostCache:
         if files != self._index[0]:
             self._index = (files, read_index(files) if files else RunIndex())
         return self._index[1]
+
+    def _decoded(self, decoder: msgspec.msgpack.Decoder[S]) -> S:
+        """What was kept of the sheet, as far as the decoder takes it; empty where there is none."""
+        try:
+            return decoder.decode(self._catalogue.sums)
+        except (msgspec.MsgspecError, ValueError, RecursionError):
+            return decoder.type()
 
     def _key(self, entries: Iterable[CachedSource], sessions: Sequence[SessionSummary]) -> bytes:
         """Changes with every source and whether its calls are there, with the prices, with the zone that days are

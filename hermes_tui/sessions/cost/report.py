@@ -31,6 +31,7 @@ __all__ = [
     "CostOptions",
     "CostSummary",
     "GroupBy",
+    "GroupOrder",
     "conversation_of",
     "total_cost",
 ]
@@ -38,6 +39,7 @@ __all__ = [
 GroupBy = Literal["agent", "model", "day", "tag", "project", "branch", "lane", "conversation", "session"]
 """The last five are ours: by directory, by directory and git branch, by the gateway's lane, by the first part of a
 conversation with all its parts and sub-agents, and by unified id."""
+GroupOrder = Literal["cost", "tokens", "key"]
 UNKNOWN = "unknown"
 """Group of calls whose model, or sessions whose directory, is not recorded."""
 UNTAGGED = "untagged"
@@ -58,7 +60,11 @@ class CostOptions(Struct, frozen=True, kw_only=True):
     """Sessions that used this model, with all that they used."""
     tags: tuple[str, ...] | None = None
     """Sessions with any one of them."""
+    source: str | None = None
+    """Sessions held there: cli, telegram, cron … «ours»"""
     group_by: GroupBy | None = None
+    sort: GroupOrder | None = None
+    """The groups with the most first, or in the order of their names; None: by cost, days by name. «ours»"""
     local_days: bool = False
     """Days are those of the local time zone; else of UTC (checklist C-3)."""
 
@@ -66,10 +72,14 @@ class CostOptions(Struct, frozen=True, kw_only=True):
         self.as_list()
         if self.group_by is not None and self.group_by not in get_args(GroupBy):
             raise ValidationError(f"group_by must be one of {', '.join(get_args(GroupBy))}, not {self.group_by!r}")
+        if self.sort is not None and self.sort not in get_args(GroupOrder):
+            raise ValidationError(f"sort must be one of {', '.join(get_args(GroupOrder))}, not {self.sort!r}")
 
     def as_list(self) -> ListOptions:
         """The same filters, for sessions."""
-        return ListOptions(since=self.since, until=self.until, model=self.model, tags=self.tags, limit=None)
+        return ListOptions(
+            since=self.since, until=self.until, model=self.model, tags=self.tags, source=self.source, limit=None
+        )
 
 
 class _Totals(Struct, kw_only=True, rename="camel", omit_defaults=True):
@@ -111,7 +121,7 @@ class CostSummary(_Totals, kw_only=True):
     unpriced: tuple[str, ...] = field(default_factory=_nothing)
     """Models without a known price. «ours»"""
     breakdowns: dict[str, CostBreakdown] | None = None
-    """By group, the dearest first, days in order."""
+    """By group, the dearest first, days in order, unless they were asked for in another one."""
 
 
 def total_cost(sheet: SpendSummary, sessions: Iterable[SessionSummary], options: CostOptions) -> CostSummary:
@@ -180,6 +190,7 @@ class _Books:
         self._groups: dict[str, CostBreakdown] = {}
         self._members: dict[str, dict[str, None]] = {}
         self._group_by = options.group_by
+        self._order = options.sort or ("key" if options.group_by == "day" else "cost")
         self._local = options.local_days
         self._unpriced: dict[str, None] = {}
         self._found: set[str] = set()
@@ -224,8 +235,8 @@ class _Books:
         for key, group in self._groups.items():
             group.sessions = tuple(self._members[key])
             group.session_count = len(group.sessions)
-        by_day = self._group_by == "day"
-        ordered = sorted(self._groups.values(), key=lambda one: one.key if by_day else (-one.total_usd, one.key))
+        order = self._order
+        ordered = sorted(self._groups.values(), key=lambda one: (-_size_of(one, order), one.key))
         self.summary.breakdowns = {group.key: group for group in ordered}
 
     def _add(self, row: SpendRow, keys: Iterable[str]) -> None:
@@ -276,6 +287,13 @@ def conversation_of(session: SessionSummary, by_id: Mapping[str, SessionSummary]
         session = above
         seen.add(session.unified_id)
     return session.unified_id
+
+
+def _size_of(group: CostBreakdown, order: GroupOrder) -> float:
+    """What was thought is part of the output."""
+    if order == "tokens":
+        return group.input_tokens + group.cached_tokens + group.cache_write_tokens + group.output_tokens
+    return group.total_usd if order == "cost" else 0.0
 
 
 def _plus(total: _Totals, row: SpendRow) -> None:

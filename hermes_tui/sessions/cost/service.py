@@ -88,8 +88,8 @@ class CostDesk:
         return _priced(sessions, lambda one: own.get(one.unified_id))
 
     def some_priced(self, sessions: Sequence[SessionSummary]) -> list[SessionSummary]:
-        """The same, for a few: what other agents' sessions cost is not added up for it."""
-        own = self._ledger.some({one.agent for one in sessions})
+        """The same, for a few: what others cost is not added up for it."""
+        own = self._ledger.some([one for one in sessions if one.cost is None or one.partial])
         return _priced(sessions, lambda one: own.get(one.unified_id))
 
     def known(self, sessions: Sequence[SessionSummary]) -> list[SessionSummary]:

@@ -193,9 +193,9 @@ class Hunt:
         self._report_lost(covered, todo)
         self._suspects -= self._sure
         left: Sequence[SourceSessions] = todo
-        if answered:
+        if answered and (left := self._stores.uncovered(covered)):
             asked = {id(shelf) for shelf in todo}
-            left = [shelf for shelf in self._stores.uncovered(covered) if id(shelf) in asked]
+            left = [shelf for shelf in left if id(shelf) in asked]
         open_places = {key_of(shelf.source) for shelf in left}
         held = {place[:3] for place in self._suspects} - open_places
         suspects = [shelf for shelf in todo if key_of(shelf.source) in held] if held else []

@@ -92,8 +92,9 @@ class CatalogueStores:
 
     @cached_property
     def titles(self) -> Titles[SessionSummary]:
-        """All titles, as they are searched: a name of the user's own, and the agent's."""
-        return Titles((one, f"{one.title}\n{one.agent_title or ''}".rstrip()) for one in self.sessions)
+        """All titles, as they are searched: a name of the user's own, and the agent's. Not one that says what is in
+        the rows of another session."""
+        return Titles((one, _titles(one)) for one in self.sessions)
 
     def get_ready(self, index: SearchIndex | None) -> None:
         """Do now what the first question would have to wait for."""
@@ -178,6 +179,12 @@ class CatalogueStores:
             for root in {one.session_id, one.lineage_id or one.session_id}:
                 found.setdefault((one.agent, root), []).append(one)
         return found
+
+
+def _titles(one: SessionSummary) -> str:
+    if one.repeated:
+        return one.title if one.agent_title is not None else ""
+    return f"{one.title}\n{one.agent_title or ''}".rstrip()
 
 
 def by_age(one: SessionSummary) -> tuple[datetime, datetime, str]:

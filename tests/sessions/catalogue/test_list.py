@@ -76,7 +76,7 @@ def test_l_5_sort_is_total_in_both_directions(
     assert ids(manager.list("tiny", sort=sort)) == rising[::-1]
 
 
-@given(st.permutations(range(6)), st.sampled_from(["date", "cost", "turns"]))
+@given(st.permutations(range(6)), st.sampled_from(["date", "cost", "turns", "tokens"]))
 def test_l_5_order_does_not_depend_on_the_order_of_reading(order: list[int], sort: Any) -> None:
     rows = [
         SessionSummary(

@@ -113,3 +113,14 @@ def test_the_table_marks_it_and_says_how_to_know(spender: Spender, capfd: pytest
     out, err = capfd.readouterr()
     assert sorted(line.split()[5] for line in out.splitlines()[1:]) == ["~1.00", "~5.00"]
     assert err == ""
+
+
+def test_exact_rows_cost_reading_their_own_files(spender: Spender) -> None:
+    manager = spender.manager()
+    one = next(row for row in manager.list("claude") if row.session_id == "one")
+    METER.reset()
+    (exact,) = manager.exact([one])
+    assert exact.cost is not None
+    assert exact.cost.total_usd == 1.0
+    assert METER.opened == 1
+    assert spender.manager().pending_costs(manager.list("claude")) == {"claude:one", "claude:two"}

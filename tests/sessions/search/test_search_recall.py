@@ -172,10 +172,12 @@ def shown(manager: SessionManager) -> dict[str, list[str]]:
     """The texts of every conversation and its branches as shown, which the adapters' tests compare with stores."""
     said: dict[str, list[str]] = {}
     for one in manager.list(limit=None):
-        texts = said.setdefault(one.unified_id, [one.title])
+        # Rows that agents of Hector's share are one result, of the other agent's: the title made of one of them, too.
+        is_elsewhere = bool(one.raw.get("sharedMessages"))
+        texts = said.setdefault(one.unified_id, [] if is_elsewhere else [one.title])
         others = manager.open(one.agent, one.session_id).every_branch()
         for message in (*manager.get(one.agent, one.session_id).messages, *others):
-            if message.visibility == "rewound":
+            if message.visibility == "rewound" or (is_elsewhere and message.inherited):
                 continue
             texts += [message.content, message.thinking or ""]
             for call in message.tool_calls:
@@ -224,7 +226,9 @@ def corpus_said(corpus: Path) -> dict[str, list[str]]:
     """What was said in it, by plain lines, and the titles."""
     said: dict[str, list[str]] = {}
     for one in manager_of(corpus).list(limit=None):
-        texts = said.setdefault(one.unified_id, [one.title])
+        # Rows that agents of Hector's share are one result, of the other agent's: the title made of one of them, too.
+        is_elsewhere = bool(one.raw.get("sharedMessages"))
+        texts = said.setdefault(one.unified_id, [] if is_elsewhere else [one.title])
         if one.agent != "hermes":
             texts += (claude_said if one.agent == "claude" else codex_said)(Path(one.path))
     for key, rows in hermes_said(corpus / ".hermes" / "state.db").items():

@@ -118,6 +118,10 @@ class Stock:
         all_lost = dict(self._coverage.lost)
         for key in changed:
             source, found = self._sources.get(key), self._known.get(key)
+            if source is not None and found is not None and found[1] == source.stamp:  # one copy of both is enough
+                key = key_of(source)
+                del self._known[key]
+                found = self._known[key] = (found[0], source.stamp, *found[2:])
             number, stamp, level, _, lost = found if found is not None else _NOT_THERE
             if source is None or stamp != source.stamp:
                 level = Level.NOTHING

@@ -77,7 +77,7 @@ class Hector(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         return f"Hector({len(self.dsn)} addresses)"
 
 
-Column = Literal["project", "model", "branch", "age", "turns", "tokens", "cost", "size", "state"]
+Column = Literal["project", "model", "branch", "source", "age", "turns", "tokens", "cost", "size", "state"]
 """A column of the session list, from left to right."""
 USUAL_COLUMNS: tuple[Column, ...] = ("project", "age", "turns", "cost", "state")
 NotifyForm = Literal["off", "bell", "osc9", "osc99", "osc777", "command"]
@@ -122,8 +122,8 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     mouse: bool = True
     """`false`: the mouse is left to the terminal, as with `--no-mouse`."""
     columns: tuple[Column, ...] = USUAL_COLUMNS
-    """The columns of the session list besides the title, of `project`, `model`, `branch`, `age`, `turns`, `tokens`,
-    `cost`, `size`, `state`; `c` in the list chooses others, which goes before."""
+    """The columns of the session list besides the title, of `project`, `model`, `branch`, `source`, `age`, `turns`,
+    `tokens`, `cost`, `size`, `state`; `c` in the list chooses others, which goes before."""
     index: bool = True
     """`false`: no search index is kept; the sessions themselves are searched each time."""
     keymap: Mapping[str, str] = field(default_factory=dict)

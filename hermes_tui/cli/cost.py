@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from hermes_tui.cli import stderr, stdout
-from hermes_tui.cli.filter_options import filter_options
+from hermes_tui.cli.filter_options import filter_options, source_option
 from hermes_tui.cli.home_option import hurry, is_known, manager_of, mention_the_unread
 from hermes_tui.display import cell_width, count, dollars, fit, safe
 
@@ -33,6 +33,7 @@ def cost() -> None:
 @cost.command("report")
 @click.option("--agent", metavar="AGENT", help="Only sessions of this agent.")
 @filter_options
+@source_option
 @click.option(
     "--group-by",
     type=click.Choice(_GROUPS),
@@ -40,6 +41,11 @@ def cost() -> None:
     show_default=True,
     help="A line for each agent, model, day, tag, project directory, git branch, lane, conversation (its parts and "
     "sub-agents) or session.",
+)
+@click.option(
+    "--sort",
+    type=click.Choice(("cost", "tokens", "key")),
+    help="The lines with the most first, or in the order of their names.  [default: cost; days by name]",
 )
 @click.option("--local-days", is_flag=True, help="Days of the local time zone, not of UTC.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
@@ -53,7 +59,7 @@ def report(
     list of prices, and marked with ~. With --model, all that the sessions used counts, also of other models.
     """
     manager = manager_of(context.find_root().obj.home)
-    hurry(manager)
+    hurry(manager, 0.4)
     summary = manager.total_cost(agent=agent, tags=tuple(tags) or None, group_by=group_by, **options)
     mention_the_unread(manager)
     manager.catalogue.close()

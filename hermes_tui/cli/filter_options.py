@@ -10,7 +10,7 @@ import click
 
 from hermes_tui.sessions.period import parse_when
 
-__all__ = ["filter_options", "since_option"]
+__all__ = ["filter_options", "since_option", "source_option"]
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -30,6 +30,9 @@ since_option = click.option(
     callback=_when,
     metavar="WHEN",
     help="Only sessions created then or later: 2026-11-21, 7d, yesterday.",
+)
+source_option = click.option(
+    "--source", metavar="NAME", help="Only sessions held there, as the agent names it: cli, telegram, cron …"
 )
 _OPTIONS = (
     since_option,

@@ -314,12 +314,15 @@ class HermesApp(AppActions, inherit_bindings=False):
 
     def _attend(self, report: AttentionReport) -> None:
         from hermes_tui.tui.screens.attention import AttentionScreen
+        from hermes_tui.tui.screens.lanes.screen import LanesScreen
 
         self.attention = report
         self.main.show_attention(report)
         for screen in self.screen_stack:
             if isinstance(screen, AttentionScreen):
                 screen.apply(report)
+            elif isinstance(screen, LanesScreen):
+                screen.states_changed()
 
     def _show_lanes(self, news: LaneNews) -> None:
         from hermes_tui.tui.screens.lanes.screen import LanesScreen

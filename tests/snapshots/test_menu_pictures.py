@@ -14,8 +14,10 @@ from hermes_tui.sessions.manager import SessionManager
 from hermes_tui.tui.app import HermesApp
 from hermes_tui.tui.palette import Palette
 from hermes_tui.tui.screens.dialogs.menu import MenuScreen
+from hermes_tui.tui.screens.dialogs.rename import RenameScreen
 from hermes_tui.tui.screens.dialogs.save_file import SaveFile
 from hermes_tui.tui.screens.dialogs.tags import TagsScreen
+from hermes_tui.tui.screens.lanes.plan import PlanScreen
 from pilots import screen_text, until
 
 Compare = Callable[..., bool]
@@ -60,6 +62,24 @@ def test_menus_of_the_list(app: HermesApp, snap_compare: Compare, size: tuple[in
 def test_tags_of_several(app: HermesApp, snap_compare: Compare, size: tuple[int, int]) -> None:
     shown = _after(lambda app: isinstance(app.screen, TagsScreen), "space", "space", "t")
     assert snap_compare(app, terminal_size=size, run_before=shown)
+
+
+@SIZES
+@pytest.mark.parametrize("key", ["", "r", "d"], ids=["menu", "rename", "delete"])
+def test_managing_a_session(app: HermesApp, snap_compare: Compare, size: tuple[int, int], key: str) -> None:
+    async def run(pilot: Pilot[None]) -> None:
+        app = await _ready(pilot)
+        app.main.sessions.reveal(
+            next(one.unified_id for one in app.main.snapshot.sessions if one.title == "Speed up the import")
+        )
+        await pilot.press("M", *key)
+        kind = {"": MenuScreen, "r": RenameScreen, "d": PlanScreen}[key]
+        await until(pilot, lambda: isinstance(app.screen, kind))
+        if isinstance(plan := app.screen, PlanScreen):
+            await until(pilot, lambda: plan.shown_at < float("inf"))
+        await pilot.pause()
+
+    assert snap_compare(app, terminal_size=size, run_before=run)
 
 
 @SIZES

@@ -58,3 +58,36 @@ def test_own_marks_are_told_and_times_give_way() -> None:
 
 def test_notes_are_shown_as_text_alone() -> None:
     assert "\x1b" not in said(90, "shared with \x1b[31mred")
+
+
+def test_where_it_was_held_and_why_it_ended_go_before_what_is_in_the_list() -> None:
+    session = SessionSummary(
+        agent="hermes",
+        session_id="child",
+        source="telegram",
+        end_reason="compression",
+        parent_id="20261101_before",
+        turn_count=3,
+        raw={
+            "user_id": "700001",
+            "chat_type": "group",
+            "display_name": "Ops\x1b",
+            "chat_id": "-100",
+            "thread_id": "7",
+        },
+        created_at=NOW,
+        updated_at=NOW,
+    )
+    wide, narrow = (
+        "".join(text for text, _ in detail_parts(Conversation([session]), Clock(NOW), width, ShownStates())[0])
+        for width in (200, 64)
+    )
+    assert (
+        " telegram · user 700001 · group Ops (-100, thread 7) · from 20261101_before · ended: compression · 3 turns"
+        in wide.replace("\u241b", "")
+    )
+    assert "telegram · ended: compression" in narrow and "700001" not in narrow
+    plain = SessionSummary(agent="hermes", session_id="s", source="cli", created_at=NOW, updated_at=NOW)
+    assert "cli" not in "".join(
+        text for text, _ in detail_parts(Conversation([plain]), Clock(NOW), 160, ShownStates())[0]
+    )

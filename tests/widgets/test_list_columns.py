@@ -13,7 +13,8 @@ from hermes_tui.tui.themes import THEMES
 from hermes_tui.tui.widgets.cells import pad_end, width_of
 from hermes_tui.tui.widgets.session_list.list_columns import columns_for
 from hermes_tui.tui.widgets.session_list.order import FIELDS, Order
-from hermes_tui.tui.widgets.session_list.rows import Forest
+from hermes_tui.tui.widgets.session_list.rows import Forest, ListRow
+from hermes_tui.tui.widgets.session_list.shown_answer import ShownAnswer
 from hermes_tui.tui.widgets.session_list.widget import SessionList
 from made import NOW, many, session
 from pilots import screen_text
@@ -78,7 +79,18 @@ async def test_all_columns_at_once_fill_a_line_exactly_and_are_named(width: int)
         assert "\x1b" not in text
         if width == 200:
             names, row = text.splitlines()[:2]
-            assert names.split() == ["today", "project", "model", "branch", "age", "turns", "tokens", "cost", "size"]
+            assert names.split() == [
+                "today",
+                "project",
+                "model",
+                "branch",
+                "source",
+                "age",
+                "turns",
+                "tokens",
+                "cost",
+                "size",
+            ]
             for said in ("…a-project-for-shop␛", "claude-sonnet-4-6", "1.2M", "1.50", "31 MB", "✗"):
                 assert said in row
 
@@ -112,3 +124,37 @@ def test_of_a_long_name_the_end_is_kept() -> None:
     assert pad_end("abc", 1) == "…" and pad_end("abc", 0) == ""
     for width in range(12):
         assert width_of(pad_end("領収書の名前", width)) == width
+
+
+@pytest.mark.parametrize("width", [1, 20, 29, 45, 54, 80, 160])
+async def test_what_a_session_is_known_as_stands_before_its_title(width: int) -> None:
+    long = "assistant/" + "f00d-" * 30
+    sessions = [
+        session("a", known_as="assistant/s1", title="My name is Alice and I live in Lisbon"),
+        session("b", known_as="math_bot/s1", title="My name is Alice and I live in Lisbon"),
+        session("c", known_as=long, title="Of a long name"),
+        session("d", known_as="日本語\x1b/s1", title=""),
+    ]
+    app = ListApp(*sessions)
+    async with app.run_test(size=(width, 6)) as pilot:
+        await pilot.pause()
+        for y in range(6):
+            assert app.list.render_line(y).cell_length == app.list.size.width
+        text = screen_text(pilot)
+        assert "\x1b" not in text
+        if width >= 54:
+            assert "assistant/s1  My name" in text and "math_bot/s1  My name" in text
+            assert "f00d-  Of a long" in text, "of a long name the end"
+            assert "日本語␛/s1  untitled" in text
+
+
+async def test_a_result_says_whom_it_is_shared_with() -> None:
+    one = session("a", known_as="assistant/s1", title="My name is Alice", notes=("shared with math_bot",))
+    app = ListApp(one)
+    async with app.run_test(size=(120, 6)) as pilot:
+        await pilot.pause()
+        assert "shared with" not in screen_text(pilot)
+        (home,) = app.forest.newest
+        app.list.set_answer(ShownAnswer([ListRow(conversation=home, result=True)], lambda text: ()), top=True)
+        await pilot.pause()
+        assert "assistant/s1, shared with math_bot  My name is Alice" in screen_text(pilot)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from hermes_tui.cli import stderr, stdout
-from hermes_tui.cli.filter_options import filter_options
+from hermes_tui.cli.filter_options import filter_options, source_option
 from hermes_tui.cli.home_option import hurry, manager_of, mention_the_unread
 from hermes_tui.cli.sessions.table import session_table
 from hermes_tui.errors import ValidationError
@@ -24,15 +24,16 @@ __all__ = ["list_"]
 @click.argument("agent", required=False)
 @click.option("--agent", "named", metavar="AGENT", help="The same as AGENT.")
 @filter_options
+@source_option
 @click.option("--pinned", is_flag=True, help="Only sessions that you pinned.")
 @click.option("--cwd", metavar="DIR", help="Only sessions started in this directory.")
 @click.option("--limit", type=int, default=100, show_default=True, metavar="N", help="At most so many.")
 @click.option(
     "--sort",
-    type=click.Choice(("date", "cost", "turns")),
+    type=click.Choice(("date", "cost", "turns", "tokens")),
     default="date",
     show_default=True,
-    help="By creation, cost or turns; for cost and turns, every session is read in full.",
+    help="By creation, cost, turns or tokens; for all but the first, every session is read in full.",
 )
 @click.option("--asc/--desc", default=False, help="Smallest or oldest first, or last.  [default: desc]")
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON array.")
@@ -69,7 +70,8 @@ def list_(
         stdout.write_json(manager.exact(found))
     else:
         pending = manager.pending_costs(found)
-        lines = session_table(found, datetime.now(UTC), stdout.terminal_width(), pending)
+        tokens = options["sort"] == "tokens"
+        lines = session_table(found, datetime.now(UTC), stdout.terminal_width(), pending, tokens=tokens)
         stdout.write("".join(f"{line}\n" for line in lines))
         _mention_the_rest(manager, agent, len(found) if more else 0, len(pending))
 

@@ -41,6 +41,9 @@ _FORMATS = ("markdown", "json", "jsonl")
     metavar="NAME[:N]",
     help="With --context: as through buffer_window:N messages, token_window:N tokens or summary_buffer[:N].",
 )
+@click.option(
+    "--system-prompt", is_flag=True, help="Only the system prompt that it began with, where Hermes keeps it."
+)
 @redact_option
 @click.pass_context
 def show(
@@ -53,6 +56,7 @@ def show(
     window: int,
     seen: bool,
     strategy: ContextWindow | None,
+    system_prompt: bool,
     redactor: Redactor | None,
 ) -> None:
     """Print the session ID of AGENT.
@@ -65,6 +69,14 @@ def show(
         raise click.UsageError("--redact goes with whole sessions, not with --around", context)
     manager = manager_of(context.find_root().obj.home)
     agent, session_id = split_name(manager, agent, session_id, context)
+    if system_prompt:
+        from hermes_tui.sessions.context.system_prompt import system_prompt as prompt_of
+        from hermes_tui.sessions.export.plain import plain
+
+        text = plain(prompt_of(summary_named(manager, agent, session_id)))
+        stdout.write(f"{redactor.text(text) if redactor is not None else text}\n" if text else "")
+        say_masked(redactor)
+        return
     if around is not None:
         summary = summary_named(manager, agent, session_id)
         found = manager.scroll(agent, summary.session_id, around, window=window)

@@ -11,10 +11,12 @@ from session_adapters.model import SessionSummary
 
 __all__ = ["session_table", "title_text"]
 
-_HEAD = ("AGENT", "SESSION", "AGE", "LAST", "TURNS", "COST", "MODEL", "PROJECT", "TITLE")
+_HEAD = ("AGENT", "SESSION", "AGE", "LAST", "TURNS", "TOKENS", "COST", "MODEL", "SOURCE", "PROJECT", "TITLE")
 """`AGE` is since it was begun, which is the usual order; `LAST` since its newest message."""
-_RIGHT = {2, 3, 4, 5}
-_MOST = (10, 44, 3, 4, 6, 10, 22, 16, 0)
+_TOKENS, _SOURCE = _HEAD.index("TOKENS"), _HEAD.index("SOURCE")
+_LEAST_FIRST = tuple(_HEAD.index(name) for name in ("SOURCE", "PROJECT", "MODEL", "COST", "TURNS", "LAST"))
+_RIGHT = {2, 3, 4, 5, 6}
+_MOST = (10, 44, 3, 4, 6, 6, 10, 22, 10, 16, 0)
 """Cells per column at most; 0 takes the rest of the line."""
 _GAP = "  "
 _TITLE_LEAST = 20
@@ -23,10 +25,16 @@ _ID_MOST = 72
 
 
 def session_table(
-    sessions: Sequence[SessionSummary], now: datetime, width: int, pending: Collection[str] = ()
+    sessions: Sequence[SessionSummary],
+    now: datetime,
+    width: int,
+    pending: Collection[str] = (),
+    *,
+    tokens: bool = False,
 ) -> Iterator[str]:
     """Lines of a table no wider than `width` cells, heading first; `(no sessions)` when there are none. `pending`:
-    unified ids of those whose cost is not added up yet, which is shown as `…`.
+    unified ids of those whose cost is not added up yet, which is shown as `…`. `tokens`: with their number. The
+    source is told where not all were held in a terminal.
 
     On a narrow terminal columns are left out, the least telling first. Ids are never cut, for they are what the
     next command needs: where not even agent, id and age fit, a line is wider.
@@ -40,7 +48,10 @@ def session_table(
         for column in range(len(_HEAD))
     ]
     widths[1] = max([widths[1], *(min(cell_width(row[1]), _ID_MOST) for row in rows)])
-    columns = _columns(widths, width)
+    away = () if tokens else (_TOKENS,)
+    if all(one.source in (None, "cli") for one in sessions):
+        away = (*away, _SOURCE)
+    columns = _columns(widths, width, [column for column in range(len(_HEAD)) if column not in away])
     for row in (_HEAD, *rows):
         cells = [_cell(row[column], widths[column], column) for column in columns]
         yield _GAP.join(cells).rstrip()
@@ -60,18 +71,19 @@ def _row(one: SessionSummary, now: datetime, pending: bool) -> tuple[str, ...]:
         age(one.created_at, now),
         age(one.updated_at, now),
         f"{count(one.turn_count)}{mark}",
+        count(one.tokens.total) if one.tokens else "",
         "…" if pending else money(one.cost),
         safe(one.model or ""),
+        safe(one.source or ""),
         safe(project),
         title_text(one),
     )
 
 
-def _columns(widths: list[int], width: int) -> list[int]:
-    """Which columns fit beside a readable title; sets the title's width to what is left."""
-    columns = list(range(len(_HEAD)))
-    for optional in (None, 7, 6, 5, 4, 3):
-        if optional is not None:
+def _columns(widths: list[int], width: int, columns: list[int]) -> list[int]:
+    """Which of these fit beside a readable title; sets the title's width to what is left."""
+    for optional in (None, *_LEAST_FIRST):
+        if optional in columns:
             columns.remove(optional)
         used = sum(widths[column] + len(_GAP) for column in columns[:-1])
         if width - used >= min(_TITLE_LEAST, widths[-1]):

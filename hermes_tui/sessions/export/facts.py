@@ -5,17 +5,25 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import datetime
 
-from hermes_tui.display import count
+from hermes_tui.display import compact, count
+from hermes_tui.sessions.catalogue.origin import origin_of
 from hermes_tui.sessions.export.plain import line
+from hermes_tui.sessions.jsontext import json_text
 from session_adapters.model import EPOCH, Cost, Message, Session, TokenUsage
 
 __all__ = ["cost_text", "facts_of", "notes_of", "spent", "time_text", "tokens_text"]
+
+
+_LONGEST = 400
+"""Characters of what a store keeps beside the messages; all of it stands in an export as JSON."""
 
 
 def facts_of(session: Session) -> Iterator[tuple[str, str]]:
     """(name, value), each on one line: whose it is, when, where, how long, what it cost."""
     yield "Agent", line(session.agent)
     yield "Session", line(session.session_id)
+    if session.known_as not in ("", session.session_id):
+        yield "Known as", line(session.known_as)
     if session.agent_title is not None:
         yield "Agent's title", line(session.agent_title) or "none"
     if session.pinned:
@@ -26,6 +34,8 @@ def facts_of(session: Session) -> Iterator[tuple[str, str]]:
         yield "Created", time_text(session.created_at)
     if session.updated_at > EPOCH:
         yield "Updated", time_text(session.updated_at)
+    for name, value in origin_of(session):
+        yield name, line(value)
     if session.cwd:
         yield "Directory", line(session.cwd)
     if session.git_branch:
@@ -36,6 +46,9 @@ def facts_of(session: Session) -> Iterator[tuple[str, str]]:
         yield "Tags", ", ".join(map(line, session.tags))
     for note in session.notes:
         yield "Note", line(note)
+    for name, value in {"state": session.raw.get("state"), **session.beside}.items():
+        if value:
+            yield line(name).capitalize(), compact(json_text(value), _LONGEST)
     for note in session.own_note.splitlines():
         if note.strip():
             yield "Own note", line(note)

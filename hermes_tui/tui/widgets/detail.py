@@ -2,26 +2,46 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from hermes_tui.clock import Clock
 from hermes_tui.display import age, compact, count, counted, safe
+from hermes_tui.sessions.catalogue.origin import origin_of
 from hermes_tui.tui.widgets.cells import fit, width_of
 from hermes_tui.tui.widgets.line import Part
 from hermes_tui.tui.widgets.session_list.conversation import Conversation
 from hermes_tui.tui.widgets.session_list.shown_states import ShownStates
-from session_adapters.model import EPOCH, TokenUsage
+from session_adapters.model import EPOCH, SessionSummary, TokenUsage
 
 __all__ = ["detail_parts"]
 
-_LEAST_FIRST = ("branch", "parts", "titled", "turns", "tokens", "model", "times", "agent")
+_ORIGIN = {"Source": "", "User": "user ", "Chat": "", "Parent": "from ", "Ended": "ended: "}
+"""What stands before each fact of `origin_of`."""
+_LEAST_FIRST = (
+    "Parent",
+    "User",
+    "branch",
+    "parts",
+    "titled",
+    "Chat",
+    "turns",
+    "tokens",
+    "Ended",
+    "Source",
+    "model",
+    "times",
+    "known",
+    "agent",
+)
 """What is left out first. Branch and turns are in other places, too."""
 
 
 def detail_parts(
     conversation: Conversation, clock: Clock, width: int, states: ShownStates, agent: str = ""
 ) -> tuple[list[Part], list[Part]]:
-    """Left: `agent` as it is called, model, branch, turns, tokens, parts, notes, the user's own marks, times, without
-    the least of them where `width` is too little. Right: the state in words, what it is about and since when: half of
-    the line at most."""
+    """Left: `agent` as it is called, what the session is known as, source, user, chat, parent and end, model, branch,
+    turns, tokens, parts, notes, the user's own marks, times, without the least of them where `width` is too little.
+    Right: the state in words, what it is about and since when: half of the line at most."""
     tip = conversation.tip
     least = "≥ " if conversation.partial else ""
     right: list[Part] = []
@@ -32,6 +52,8 @@ def detail_parts(
     given, written = count(tokens.total - tokens.output_tokens), count(tokens.output_tokens)
     facts = {
         "agent": agent,
+        "known": compact(tip.known_as, 60),
+        **{name: f"{_ORIGIN[name]}{compact(value, 60)}" for name, value in _origin(tip)},
         "model": safe(tip.model or ""),
         "branch": safe(tip.git_branch or ""),
         "turns": f"{least}{counted(conversation.turns, 'turn')}",
@@ -54,6 +76,11 @@ def detail_parts(
         left += [(" · ", "faint")] if len(left) > 1 else []
         left.append((fact, ""))
     return left, right
+
+
+def _origin(session: SessionSummary) -> Iterator[tuple[str, str]]:
+    """That it was held in a terminal goes without saying."""
+    return (fact for fact in origin_of(session) if fact != ("Source", "cli"))
 
 
 def _times(conversation: Conversation, clock: Clock) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import ClassVar, NamedTuple
 
 from rich.text import Text
@@ -44,6 +45,14 @@ class Page(TextView, can_focus=True):
         if tuple(blocks) != self.blocks:
             self.blocks = tuple(blocks)
             self._wrap()
+
+    def reveal(self, block: Paragraph) -> None:
+        """Let this block stand at the top, where what follows it is long enough."""
+        before = self.blocks[: self.blocks.index(block)]
+        at = sum(len(self._block_lines(one)) for one in before)
+        reveal = partial(self.scroll_to, y=at, animate=False, force=True)
+        # The first refresh may come before the page is laid out, with which it learns how far it can scroll.
+        self.call_after_refresh(self.call_after_refresh, reveal)
 
     def on_resize(self) -> None:
         """Wrap to the new width."""

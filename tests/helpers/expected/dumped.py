@@ -19,7 +19,7 @@ Run = Callable[..., Any]
 _TOKENS = ("inputTokens", "outputTokens", "cachedTokens", "cacheWriteTokens", "thinkingTokens")
 _BOUNDS = ("error", "messageCount", "model", "models", "partial", "tokens", "toolCallCount", "turnCount")
 """Of a session that was read in part these are what was seen of them, and the list says so."""
-_ADDED = ("cost", "messages", "raw", "relevanceScore")
+_ADDED = ("beside", "cost", "messages", "raw", "relevanceScore")
 """What a list may not know, a session has more of, or is no field of it."""
 
 

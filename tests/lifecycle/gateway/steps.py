@@ -1,4 +1,4 @@
-"""Random steps on a whole, running gateway: messages, our operations, crashes, halts, restarts, other policies.
+"""Random steps on a whole, running gateway: messages, operations, crashes, halts, restarts, other policies.
 
 What must hold is told without our own reading of the store: the model says which words it was shown, plain SQL says
 which words a session has, and this module remembers what each plan promised of the lane's next message.
@@ -15,7 +15,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
 
-from hermes_tui.lifecycle.operations import Outcome, Plan
+from hermes_tui.lifecycle.operations import Outcome, Plan, Request
 from lifecycle.real_world import RealLane, RealWorld
 
 __all__ = ["Steps"]
@@ -28,6 +28,21 @@ _KINDS = {
     "halted": ("reset", "suspend", "resume"),
     "stopped": ("reset", "suspend", "resume", "mark", "clear"),
 }
+
+
+_MANAGED = ("rename", "end", "reopen", "delete", "clear-messages")
+"""Operations on sessions; one that a lane of a running gateway is in is left alone by all but the first."""
+
+
+@dataclass
+class Managed:
+    """An operation on a session, and what was there before."""
+
+    plan: Plan
+    outcome: Outcome
+    talk: Talk
+    row: dict[str, Any]
+    words: list[str]
 
 
 @dataclass
@@ -72,6 +87,9 @@ class Steps:
         self.idle = False
         self.senders = ThreadPoolExecutor(len(self.talks))
         self.applied: dict[str, tuple[Talk, Applied]] = {}
+        self.managed: list[Managed] = []
+        self.deleted: set[str] = set()
+        """Words that went with their sessions or out of them, and were not put back."""
         self.settled: dict[str, tuple[str, str, str]] = {}
         self.count: Counter[str] = Counter()
 
@@ -89,7 +107,7 @@ class Steps:
             self.start()
         for talk in self.talks:
             self.say(talk)
-            lost = set(talk.answered) - set(self._words_of(talk.lane))
+            lost = set(talk.answered) - set(self._words_of(talk.lane)) - self.deleted
             assert not lost, f"{talk.lane.key}: lost are {lost}"
         self._compare_log()
         self.senders.shutdown()
@@ -97,10 +115,11 @@ class Steps:
     def _steps(self) -> dict[Callable[[], None], int]:
         if self.state == "running":
             steps: dict[Callable[[], None], int] = {self._say: 12, self.operate: 12, self.undo: 3, self.turn: 2}
+            steps |= {self.manage: 6, self.put_back: 3}
             return {**steps, self.kill: 1, self.stop: 1, self.halt: 2, self.wait: 2 * self.idle}
         if self.state == "halted":
-            return {self.post: 3, self.operate: 5, self.undo: 1, self.proceed: 4, self.kill: 1}
-        return {self.operate: 6, self.undo: 2, self.start: 4}
+            return {self.post: 3, self.operate: 5, self.undo: 1, self.proceed: 4, self.kill: 1, self.manage: 2}
+        return {self.operate: 6, self.undo: 2, self.start: 4, self.manage: 4, self.put_back: 2}
 
     def tell(self, words: str) -> None:
         """What is done: shown of a sequence that failed."""
@@ -233,6 +252,87 @@ class Steps:
         applied = Applied(plan, outcome, self.idle, talk.expected)
         self.applied[outcome.operation] = talk, applied
         talk.expected, talk.by = expected, applied
+
+    # Sessions --------------------------------------------------------------------------------------------------
+
+    def manage(self) -> None:
+        """An operation on one of a lane's sessions. What would take back what another operation promised is left
+        out: the sessions that a lane is to go on in, and opening one again while its lane's own has ended."""
+        talk = self.random.choice(self.talks)
+        kind: Any = self.random.choice(_MANAGED)
+        statement = "SELECT id FROM sessions WHERE session_key = ? ORDER BY started_at, id"
+        sessions = [one for (one,) in self.world.sql(statement, talk.lane.key)]
+        if not sessions:
+            return
+        session = self.random.choice(sessions)
+        row, words = self.world.row(session), self._words_in(session)
+        current = talk.lane.session_id
+        held = session in (current, talk.expected)
+        if kind == "reopen" and (talk.by is not None or not current or not self._is_open(current)):
+            return
+        if held and kind != "rename" and (self.state == "stopped" or session != current):
+            return
+        more: dict[str, Any] = {"title": f"Title {self._word()}"} if kind == "rename" else {}
+        plan = self.world.operations.plan(Request(kind=kind, session=session, **more))
+        words_said = f"{talk.lane.chat}: {kind} {session}"
+        if held and kind != "rename":
+            beside = ("has ended already", "has not ended", "has no messages")
+            assert any(one in plan.refusal for one in (f"lane {talk.lane.key} is in it", *beside)), plan
+        if plan.refusal:
+            self.tell(f"{words_said} is refused: {plan.refusal}")
+            self.count[f"refused {kind}"] += 1
+            return
+        said = "SELECT content FROM messages WHERE session_id = ? AND role = 'user'"
+        every = _words(self.world.sql(said, session))
+        outcome = self.world.operations.apply(plan)
+        self.tell(f"{words_said} is {outcome.operation}, {outcome.state}")
+        self.count[f"{plan.mode} {kind}"] += 1
+        assert outcome.state == "done", outcome
+        self.managed.append(Managed(plan, outcome, talk, row, words))
+        after = self.world.row(session)
+        if kind == "delete":
+            assert (after, self._words_in(session)) == ({}, [])
+        elif kind == "clear-messages":
+            assert (after["id"], self._words_in(session)) == (session, [])
+        else:
+            assert self._words_in(session) == words
+            wanted = {"rename": ("title", more.get("title")), "end": ("end_reason", "user_exit")}
+            name, value = wanted.get(kind, ("ended_at", None))
+            assert after[name] == value
+        if kind in ("delete", "clear-messages"):
+            assert self.world.sql(said, session) == []
+            self.deleted.update(every)
+
+    def put_back(self) -> None:
+        """The latest operation on a session is taken back, where nothing speaks against it."""
+        if not self.managed:
+            return
+        one = self.managed.pop()
+        session, kind, talk = one.plan.session_id, one.plan.request.kind, one.talk
+        current = talk.lane.session_id
+        opens = kind != "rename" and one.row["ended_at"] is None
+        if opens and (talk.by is not None or not current or not self._is_open(current)):
+            return  # its lane may go on there then, as with one that is opened again
+        if kind != "rename" and session in (current, talk.expected):
+            return
+        plan = self.world.operations.undo(one.outcome.operation)
+        if plan.refusal:
+            self.tell(f"undo of {kind} {session} is refused: {plan.refusal}")
+            self.count[f"refused undo of {kind}"] += 1
+            return
+        outcome = self.world.operations.apply(plan)
+        self.tell(f"{talk.lane.chat}: {kind} {session} is taken back, {outcome.state}")
+        self.count[f"{plan.mode} undo of {kind}"] += 1
+        assert outcome.state == "done", outcome
+        back = self.world.row(session)
+        names = {"rename": ("title",), "end": ("ended_at", "end_reason"), "reopen": ("ended_at", "end_reason")}
+        for name in names.get(kind, ("title", "ended_at", "end_reason", "session_key", "parent_session_id")):
+            assert back[name] == one.row[name], name
+        assert set(one.words) <= set(self._words_in(session)) or kind == "rename"
+        self.deleted -= set(self._words_of(talk.lane))
+
+    def _is_open(self, session_id: str) -> bool:
+        return self.world.row(session_id).get("ended_at") is None
 
     def _compare_log(self) -> None:
         """What is settled stays as it is, unless it is taken back."""

@@ -31,6 +31,29 @@ def done(world: RealWorld, **request: Any) -> Outcome:
     return outcome
 
 
+def test_what_a_pending_operation_has_promised_is_kept(world: RealWorld) -> None:
+    lane = world.direct()
+    assert lane.say("W1") == ["W1"]
+    old = lane.session_id
+    lane.apply("reset")
+    assert lane.say("W2") == ["W2"]
+    new = lane.session_id
+    resumed = lane.apply("resume", target=old)
+    for kind in ("end", "delete", "clear-messages"):
+        refusal = world.operations.plan(Request(kind=kind, session=old)).refusal
+        assert f"resume {resumed.operation} of lane {lane.key} waits for its next message; undo that" in refusal
+    assert lane.say("W3") == ["W1", "W3"], "it goes on where the resume said"
+    lane.became(resumed, "done", old)
+    assert lane.say("W4") == ["W1", "W3", "W4"]
+    done(world, kind="reopen", session=new)
+    assert lane.say("W5") == ["W1", "W3", "W4", "W5"], "another one of its sessions is open, and it stays"
+    reset = lane.apply("reset")
+    assert "waits for its next message" in world.operations.plan(Request(kind="reopen", session=new)).refusal
+    assert lane.say("W6") == ["W6"]
+    lane.became(reset, "done")
+    done(world, kind="delete", session=old)
+
+
 def test_beside_a_running_gateway(world: RealWorld) -> None:
     lane = world.direct()
     assert lane.say("W1") == ["W1"]

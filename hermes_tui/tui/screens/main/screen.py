@@ -17,6 +17,7 @@ from hermes_tui.tui.delay import Delay
 from hermes_tui.tui.keymap import bindings
 from hermes_tui.tui.program import Program
 from hermes_tui.tui.screens.empty import empty_blocks
+from hermes_tui.tui.screens.main.actions.hermes_sessions import HermesSessions
 from hermes_tui.tui.screens.main.actions.list_actions import ListActions
 from hermes_tui.tui.screens.main.completion import FilterCompletion
 from hermes_tui.tui.screens.main.context_window import ContextActions
@@ -70,6 +71,7 @@ class MainScreen(Screen[None]):
         self.panes = Panes(parts, lambda: self.search.is_searching, self._settle_layout)
         self.status = StatusBar(parts, self.search, self.completion)
         self.actions = SessionActions(parts)
+        self.managing = HermesSessions(parts, self.actions.export, read_only=program.config.read_only)
         self.listing = ListActions(parts, self.search)
         self.context = ContextActions(parts)
         self._settle = Delay(self, self._open_highlighted, _SETTLE)
@@ -335,3 +337,11 @@ class MainScreen(Screen[None]):
     def action_session(self, name: str) -> None:
         """Do this with the session: one of the public methods of `SessionActions`."""
         getattr(self.actions, name)()
+
+    def action_system_prompt(self) -> None:
+        """Show the system prompt of a session of Hermes."""
+        self.managing.show_system_prompt()
+
+    def action_manage(self) -> None:
+        """Ask what is to be done with a session of Hermes."""
+        self.managing.choose()

@@ -118,27 +118,29 @@ class SessionActions:
             as_patch = partial(self.export, subject, "patch")
             self._program.push_screen(EditsScreen(subject, self._program.manager, as_patch))
 
-    def export(self, subject: SessionSummary | None = None, form: str = "markdown") -> None:
-        """Ask how and where, and write it."""
+    def export(
+        self, subject: SessionSummary | None = None, form: str = "markdown", then: Callable[[str], None] | None = None
+    ) -> None:
+        """Ask how and where, and write it; `then` is told what was written, in the place of the user."""
         from hermes_tui.tui.screens.dialogs.export import ExportScreen
+        from hermes_tui.tui.screens.main.actions.session_work import beside, write_export
 
         if subject is None and self._marked.export():
             return
         if (subject := subject or self._subject()) is None:
             return
         parts = self._whole(subject)
+        write = partial(write_export, self._program.manager, subject, parts)
+
+        async def written(wish: ExportChoice) -> None:
+            (then or self._tell)(await beside(partial(write, wish)))
 
         def wished(wish: ExportChoice | None) -> None:
             if wish is not None:
-                self._run(partial(self._export, subject, parts, wish))
+                self._run(partial(written, wish))
 
         screen = ExportScreen(subject, len(parts), Path("~"), self._program.named_home, form)
         self._program.push_screen(screen, wished)
-
-    async def _export(self, subject: SessionSummary, parts: Sequence[SessionSummary], wish: ExportChoice) -> None:
-        from hermes_tui.tui.screens.main.actions.session_work import beside, write_export
-
-        self._tell(await beside(partial(write_export, self._program.manager, subject, parts, wish)))
 
     # Copy --------------------------------------------------------------------------------------------------
 

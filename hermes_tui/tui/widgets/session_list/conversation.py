@@ -88,8 +88,11 @@ class Conversation:
 
 
 def called(session: SessionSummary) -> str:
-    """What a session is called: title, project, agent and id, a line each."""
-    return "\n".join((session.title, project_of(session), session.agent, session.session_id))
+    """What a session is called: title, project, agent, id and what else it is known as, a line each. Not the title
+    that it has from the rows of another."""
+    title = "" if session.repeated and session.agent_title is None else session.title
+    names = (session.session_id, session.known_as) if session.known_as else (session.session_id,)
+    return "\n".join((title, project_of(session), session.agent, *names))
 
 
 def project_of(session: SessionSummary) -> str:

@@ -18,19 +18,33 @@ from hermes_tui.tui.widgets.session_list.order import Order
 from hermes_tui.tui.widgets.session_list.rows import ListRow, Snippet
 from hermes_tui.tui.widgets.session_list.shown_states import ShownStates
 from hermes_tui.tui.widgets.states import State, narrow_money
+from session_adapters.model import SessionSummary
 
 __all__ = ["Columns", "RowTexts", "columns_for", "containing", "lit_parts", "merged"]
 
-_WIDTHS: Mapping[Column, int] = {"age": 3, "turns": 5, "tokens": 6, "cost": 6, "size": 6, "model": 17, "branch": 12}
-_LEAST_FIRST: tuple[Column, ...] = ("branch", "model", "size", "tokens", "turns", "project")
+_WIDTHS: Mapping[Column, int] = {
+    "age": 3,
+    "turns": 5,
+    "tokens": 6,
+    "cost": 6,
+    "size": 6,
+    "model": 17,
+    "branch": 12,
+    "source": 10,
+}
+_LEAST_FIRST: tuple[Column, ...] = ("branch", "model", "source", "size", "tokens", "turns", "project")
 """What is left out first where titles would have too little room."""
 _LEAD = 7
 """Columns before a title, and one behind it."""
-_LEFT: tuple[Column, ...] = ("project", "model", "branch", "state")
+_LEFT: tuple[Column, ...] = ("project", "model", "branch", "source", "state")
 """Columns of words; numbers are aligned to the right."""
 _USUAL_ORDER = Order()
 _LEAST_TITLE = 16
 """Columns that a title keeps where something urgent is said beside it."""
+_USUAL_NAME = 26
+"""Columns that a name before a title may take of it,"""
+_LEAST_BESIDE = 10
+"""as long as so many are left for the title."""
 _RELATION = {"fork": "fork ", "subagent": "sub "}
 
 
@@ -158,10 +172,13 @@ class RowTexts(NamedTuple):
         room -= wider
         pin = f"{PIN} " if room > 2 and any(part.pinned for part in conversation.parts) else ""
         room -= len(pin)
+        known = self._known(row, tip, max(room // 2, min(room - _LEAST_BESIDE, _USUAL_NAME)))
+        room -= width_of(known)
         title = fit(safe(conversation.title) or "untitled", max(0, room))
         asleep = tip.gone or tip.archived
         purpose = "faint" if asleep or not conversation.title else "title"
-        parts = [*lead, (pin, "accent"), *self._lit(title, purpose), (" " * max(0, room - width_of(title)), "")]
+        parts = [*lead, (pin, "accent"), *self._lit(known, "faint"), *self._lit(title, purpose)]
+        parts.append((" " * max(0, room - width_of(title)), ""))
         for name, width in columns.widths.items():
             if said and name not in ("project", "age"):
                 # That somebody waits is worth more than what it cost.
@@ -173,6 +190,17 @@ class RowTexts(NamedTuple):
             parts.extend(self._cell(name, width, row, conversation, state))
         return parts
 
+    def _known(self, row: ListRow, tip: SessionSummary, most: int) -> str:
+        """What stands before a title in at most so many columns: what else the session is known as, and of one that
+        was found whom it is shared with. Of a long name the end tells more."""
+        if not tip.known_as or most < 4:
+            return ""
+        name, *notes = map(safe, (tip.known_as, *(tip.notes if row.result else ())))
+        if width_of(name) > most - 2:
+            return f"{pad_end(name, most - 2)}  "
+        said = ", ".join((name, *notes))
+        return f"{said if width_of(said) <= most - 2 else fit(f'{name}, …', most - 2)}  "
+
     def _cell(
         self, name: Column, width: int, row: ListRow, conversation: Conversation, state: State | None
     ) -> list[tuple[str, str]]:
@@ -183,8 +211,9 @@ class RowTexts(NamedTuple):
         if name == "state":
             shown = "" if state is None else state.glyph if width == 1 else _in_words(state, width)
             return [(pad(shown, width), state.style if state else "")]
-        if name in ("model", "branch"):
-            return [(pad_end(safe((tip.model if name == "model" else tip.git_branch) or "—"), width), "faint")]
+        if name in ("model", "branch", "source"):
+            said = {"model": tip.model, "branch": tip.git_branch, "source": tip.source}[name]
+            return [(pad_end(safe(said or "—"), width), "faint")]
         if name == "cost":
             return [(pad(narrow_money(conversation.cost, width), width, right=True), "cost")]
         return [(pad(_figure(name, row, conversation, self.now), width, right=True), "faint")]

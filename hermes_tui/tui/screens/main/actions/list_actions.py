@@ -18,6 +18,10 @@ _SORT_KEYS: dict[str, Field] = dict(zip("tckupaz", FIELDS, strict=True))
 _GROUP_KEYS: dict[str, Grouping] = dict(zip("DPASN", GROUPINGS, strict=True))
 
 
+_DIGITS = "1234567890"
+"""Keys of the columns."""
+
+
 class ListActions:
     """Each changes what the list shows, and has it remembered."""
 
@@ -54,17 +58,17 @@ class ListActions:
         usual, shown = program.config.columns, program.view.columns_of(program.config)
         names = get_args(Column)
         choices = [
-            MenuChoice(str(number), name, "shown" if name in shown else "") for number, name in enumerate(names, 1)
+            MenuChoice(key, name, "shown" if name in shown else "") for key, name in zip(_DIGITS, names, strict=True)
         ]
 
         def chosen(key: str | None) -> None:
             if key is None:
                 return
-            turned = names[int(key) - 1]
+            turned = names[_DIGITS.index(key)]
             new = tuple(name for name in names if (name in shown) is not (name == turned))
             self._parts.sessions.set_columns(new)
             program.remember(columns=None if set(new) == set(usual) else new)
-            self.columns(int(key) - 1)
+            self.columns(_DIGITS.index(key))
 
         program.push_screen(MenuScreen("Columns, as far as there is room", choices, at=at), chosen)
 

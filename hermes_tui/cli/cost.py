@@ -59,7 +59,7 @@ def report(
     list of prices, and marked with ~. With --model, all that the sessions used counts, also of other models.
     """
     manager = manager_of(context.find_root().obj.home)
-    hurry(manager, 0.4)
+    hurry(manager, reads_again=True)
     summary = manager.total_cost(agent=agent, tags=tuple(tags) or None, group_by=group_by, **options)
     mention_the_unread(manager)
     manager.catalogue.close()

@@ -159,7 +159,7 @@ class SessionManager:
 
     def exact(self, sessions: Sequence[Row]) -> Sequence[Row]:
         """The same rows as they are after reading those sessions in full, each with what it cost: what was read or
-        added up before makes no difference, once every file of their agents was read. Raises nothing."""
+        added up before makes no difference. Raises nothing."""
         return exact(self.catalogue, self._costs_if_readable(), sessions)
 
     def summary(self, agent: str, session_id: str) -> SessionSummary:

@@ -67,7 +67,7 @@ def search(
         raise click.UsageError("give something to search for", context)
     settings = context.find_root().obj
     manager = manager_of(settings.home, indexed=not no_index and settings.config().index)
-    hurry(manager, 0.4)
+    hurry(manager, reads_again=True)
     outcome = manager.discover(text, tags=tags or None, windows=as_json, **options)
     if as_json:
         from hermes_tui.cli.sessions.document_names import search_result

@@ -121,33 +121,31 @@ class AgentCache(Generic[T]):
     def evict(self, session_key: str) -> bool:
         """Drop the lane's agent, whose session goes on or is left: after its turn, if it is in one. Whether there was
         one."""
-        with self._lock:
-            found = self._cached.pop(session_key, None)
-            in_turn = found is not None and bool(found.turns)
-            if found is not None and in_turn:
-                found.ends = self._release
-        if found is not None and not in_turn:
+        found = self._taken(session_key, self._release)
+        if found is not None and found.ends is None:
             self._done([found], self._release)
         return found is not None
 
     def close(self, session_key: str) -> bool:
         """Drop and close the lane's agent, whose session is over. Whether there was one. Raises what `close` does,
         and keeps the agent then: who asked may try again."""
-        with self._lock:
-            found = self._cached.pop(session_key, None)
-            if found is None:
-                return False
-            in_turn = bool(found.turns)
-            if in_turn:
-                found.ends = self._close
-        if not in_turn:
+        found = self._taken(session_key, self._close)
+        if found is not None and found.ends is None:
             try:
                 self._close(session_key, found.agent)
             except BaseException:
                 with self._lock:
                     self._cached.setdefault(session_key, found)
                 raise
-        return True
+        return found is not None
+
+    def _taken(self, session_key: str, ends: Callable[[str, T], None]) -> _Cached[T] | None:
+        """Take the lane's agent out; one in a turn is left to what `ends` does after it, which nobody else does."""
+        with self._lock:
+            found = self._cached.pop(session_key, None)
+            if found is not None and found.turns:
+                found.ends = ends
+            return found
 
     def sweep_idle(self, keeps: Callable[[str], bool] = lambda key: False) -> int:
         """Drop agents that were in no turn for longer than the idle time, but those of lanes that `keeps` names; how

@@ -22,17 +22,13 @@ _LISTED = tuple(set(SessionSummary.__struct_fields__) - {"unified_id", "relevanc
 
 
 def exact(catalogue: Catalogue, costs: CostDesk | None, sessions: Sequence[Row]) -> list[Row]:
-    """The same rows, counted in full, each with what it cost unless `costs` is None.
-
-    While there are files that nothing is known of, only with what was added up before: whose calls those of a fork
-    are stands in files that there was no time for.
-    """
+    """The same rows, counted in full, each with what it cost unless `costs` is None: of a fork also what it copied
+    from a file that nothing is known of yet."""
     agents = tuple(dict.fromkeys(one.agent for one in sessions))
     catalogue.complete(lambda: False, agents, {one.unified_id for one in sessions if one.partial})
     known = [catalogue.summary(one.agent, one.session_id) or one for one in sessions]
     if costs is not None and known:
-        known = costs.tagged(known)
-        known = costs.known(known) if catalogue.snapshot.unread else costs.some_priced(known)
+        known = costs.some_priced(costs.tagged(known))
     return [
         replace(one, **{name: getattr(now, name) for name in _LISTED})
         for one, now in zip(sessions, known, strict=True)

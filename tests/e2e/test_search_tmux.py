@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Iterator
 
@@ -29,10 +30,12 @@ def tmux(request: pytest.FixtureRequest, claude_home: ClaudeHome) -> Iterator[Tm
         yield server
 
 
-def test_search_open_go_on_and_come_back(tmux: Tmux) -> None:
+def test_search_open_go_on_and_come_back(tmux: Tmux, claude_home: ClaudeHome) -> None:
     tmux.until("42 sessions", "A long walk", "↵ open")
     tmux.keys("Down", "Down")
-    before = tmux.until("Session n39x", "300 in 150 out").splitlines()
+    third = next(path for path in claude_home.projects.rglob("*.jsonl") if "Session n39x" in path.read_text())
+    began = json.loads(third.read_text().splitlines()[0])["timestamp"][11:16]
+    before = tmux.until("Session n39x", f"{began}, last").splitlines()
     tmux.type("/heron stood")
     tmux.until("2 of 42 sessions", "A long walk", "Birds of the lake", "stood still.", absent="Session n39x")
     tmux.keys("Enter")

@@ -20,6 +20,8 @@ class Sent(NamedTuple):
 
     chat: str
     text: str
+    at: float
+    """By `time.monotonic`."""
 
 
 def words_in(text: str) -> list[str]:
@@ -173,7 +175,9 @@ class _BridgeHandler(_Handler):
             self.server.hooks.append({"id": len(self.server.hooks) + 1, **asked})
             self.answer({"status": 200, "data": self.server.hooks[-1]})
         elif "/message/text" in self.path:
-            self.server.outbox.append(Sent(str(asked.get("chatGuid")), str(asked.get("message") or "")))
+            self.server.outbox.append(
+                Sent(str(asked.get("chatGuid")), str(asked.get("message") or ""), time.monotonic())
+            )
             self.answer({"status": 200, "data": {"guid": f"m{time.time_ns()}"}})
         else:
             self.answer({"status": 200, "data": [] if "/chat/query" in self.path else {}})

@@ -14,6 +14,9 @@ MINUTES ?=
 BOMBS ?=
 SOAK_ARGS ?=
 
+# The tests start the program some thousand times: where its modules may not be kept compiled, each start compiles them.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
 .PHONY: help demo run test quick test-long lint types check format docs snapshots screenshots page bench queries soak gateway-soak bombs ccusage differential writers memory-writers kills test-agents test-gateway build clean
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hermes_tui.cli.lanes.commands import environment
+from hermes_tui.cli.lanes.listing import environment
 from hermes_tui.cli.lanes.operations import carried_out, common_options, log_options, taken_back, write_log
 from hermes_tui.errors import SessionNotFound
 

@@ -13,14 +13,30 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from hermes_tui.cli import exit_codes, stderr, stdout
-from hermes_tui.cli.lanes.commands import board_of, environment, lane_named, lanes
+from hermes_tui.cli.lanes.listing import board_of, environment, lane_named
 from hermes_tui.errors import OperationRefused, ValidationError
 
 if TYPE_CHECKING:
     from hermes_tui.lifecycle.operations import Operations, Outcome, Plan, Request
     from hermes_tui.lifecycle.operations.history import OperatedOn
 
-__all__ = ["Command", "carried_out", "common_options", "log_options", "operations_of", "taken_back", "write_log"]
+__all__ = [
+    "Command",
+    "carried_out",
+    "clear",
+    "common_options",
+    "log",
+    "log_options",
+    "mark",
+    "operations_of",
+    "prune",
+    "reset",
+    "resume",
+    "suspend",
+    "taken_back",
+    "undo",
+    "write_log",
+]
 
 _CODES = {
     "lost": exit_codes.LOST,
@@ -57,7 +73,7 @@ def log_options(command: Callable[..., None]) -> Callable[..., None]:
     return command
 
 
-@lanes.command("reset")
+@click.command("reset")
 @click.argument("key")
 @common_options
 @click.pass_context
@@ -66,7 +82,7 @@ def reset(context: click.Context, /, key: str, profile: str | None, **options: b
     return carried_out(context, _request(context, "reset", key, profile), **options)
 
 
-@lanes.command("suspend")
+@click.command("suspend")
 @click.argument("key")
 @common_options
 @click.pass_context
@@ -75,7 +91,7 @@ def suspend(context: click.Context, /, key: str, profile: str | None, **options:
     return carried_out(context, _request(context, "suspend", key, profile), **options)
 
 
-@lanes.command("resume")
+@click.command("resume")
 @click.argument("key")
 @click.argument("session")
 @click.option("--force", is_flag=True, help="Also a session of another chat or person.")
@@ -88,7 +104,7 @@ def resume(
     return carried_out(context, _request(context, "resume", key, profile, target=session, force=force), **options)
 
 
-@lanes.command("mark")
+@click.command("mark")
 @click.argument("key")
 @click.option(
     "--reason",
@@ -104,7 +120,7 @@ def mark(context: click.Context, /, key: str, reason: str, profile: str | None, 
     return carried_out(context, _request(context, "mark", key, profile, reason=reason), **options)
 
 
-@lanes.command("clear")
+@click.command("clear")
 @click.argument("key")
 @common_options
 @click.pass_context
@@ -113,7 +129,7 @@ def clear(context: click.Context, /, key: str, profile: str | None, **options: b
     return carried_out(context, _request(context, "clear", key, profile), **options)
 
 
-@lanes.command("prune")
+@click.command("prune")
 @click.option("--days", type=click.IntRange(1), required=True, metavar="N", help="Without activity for longer.")
 @common_options
 @click.pass_context
@@ -124,7 +140,7 @@ def prune(context: click.Context, /, days: int, profile: str | None, **options: 
     return carried_out(context, Request(kind="prune", profile=profile or "default", days=days), **options)
 
 
-@lanes.command("undo")
+@click.command("undo")
 @click.argument("operation")
 @common_options
 @click.pass_context
@@ -136,7 +152,7 @@ def undo(context: click.Context, /, operation: str, profile: str | None, **optio
     return taken_back(context, operation, profile, **options)
 
 
-@lanes.command("log")
+@click.command("log")
 @log_options
 @click.pass_context
 def log(context: click.Context, /, limit: int, profile: str | None, as_json: bool) -> None:

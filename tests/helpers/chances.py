@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 import random
 from typing import Any
+from unittest.mock import patch
 
 from hypothesis import HealthCheck, is_hypothesis_test, settings
 from hypothesis import seed as seeded
+from hypothesis.internal.conjecture import providers
 
 __all__ = ["SEED", "TIMES", "chance", "examples", "repeatable", "set_up"]
 
@@ -38,6 +40,10 @@ def set_up() -> None:
         print_blob=True,
     )
     settings.load_profile("hermes-tui")
+    if SEED is None:
+        # It draws now and then what stands in a module that is loaded: examples would hang on what ran before. For
+        # that each worker parsed a thousand modules, and compared their texts with each new kind that is drawn.
+        patch.object(providers, "is_local_module_file", lambda path: False).start()
 
 
 def examples(count: int) -> settings:

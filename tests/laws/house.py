@@ -24,6 +24,7 @@ __all__ = [
     "circles",
     "comments",
     "folders",
+    "forget",
     "homonyms",
     "lines",
     "modules",
@@ -49,6 +50,11 @@ def modules() -> dict[str, Path]:
 def _trees() -> dict[str, ast.Module]:
     """Parsed once: every figure is taken of the same tree, and parsing it takes seconds."""
     return {name: ast.parse(path.read_bytes()) for name, path in modules().items()}
+
+
+def forget() -> None:
+    """Let go of the tree: Python's collector would walk through millions of nodes in every test that follows."""
+    _trees.cache_clear()
 
 
 def homonyms() -> tuple[Counter[str], int]:

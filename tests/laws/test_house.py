@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
+
+import pytest
 
 from laws import house
 
@@ -11,6 +14,13 @@ FULL = 16
 """Modules in a folder."""
 LONG = 350
 """Lines of a module."""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def parsed_once() -> Iterator[None]:
+    """All figures are taken of one tree, which goes with the last of them."""
+    yield
+    house.forget()
 
 
 def test_names_stand_for_one_thing() -> None:

@@ -36,7 +36,7 @@ test: $(STAMP)  ## set everything up and run all tests
 quick: $(STAMP)  ## the quick tests: what to run before a commit
 	$(BIN)/python -m pytest -q -n auto --dist worksteal -m "not long" $(PYTEST_ARGS)
 
-test-long: $(STAMP)  ## all tests, with ten times as many random examples (EXAMPLES=10) of a new seed (HERMES_TUI_SEED=N: of that one)
+test-long: $(STAMP)  ## all tests, with 25 times as many random examples (EXAMPLES=10) of a new seed (HERMES_TUI_SEED=N: of that one)
 	HERMES_TUI_SEED=$${HERMES_TUI_SEED:-$$(od -An -N4 -tu4 /dev/urandom | tr -d ' ')} HERMES_TUI_EXAMPLES=$(or $(EXAMPLES),10) \
 		$(BIN)/python -m pytest -q -n auto --dist worksteal --timeout 7200 $(PYTEST_ARGS)
 

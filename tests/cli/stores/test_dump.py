@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from chances import TIMES
 from dumped import Dump, differences, disagreements, dump_of
 from hermes_tui.cli.execute import execute
 from hermes_tui.cli.home_option import environment_of
@@ -26,7 +27,8 @@ Home = Callable[[str, str, str], Path]
 _SHAPES = ("plain", *SHAPES)
 _SPOKEN = ("user", "assistant")
 _WORD = re.compile(r"\b[a-zA-Z0-9]{6,}\b")
-_SEARCHES = 8
+_SEARCHES = 4 * TIMES
+"""Words of a store that are searched for, with an index and without one."""
 _EVERY = [
     pytest.param(agent, home, shape, id=f"{agent}-{home.replace('/', '-')}-{shape}")
     for agent, home in HOMES

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -44,11 +45,11 @@ def test_json_is_the_same_whatever_ran_before(agent: str, tmp_path: Path, ask: A
         ("sessions", "search", f"agent:{agent}", "--json", "--no-index"),
         *(("sessions", "show", agent, one, "--format", "json") for one in dict.fromkeys(shown)),
     ]
+    for before in ("sessions list", "cost report", "sessions list --sort turns"):
+        ask("before", *before.split())
     for number, command in enumerate(asked):
         alone = ask(f"alone-{number}", *command)
-        ask(f"after-{number}", "sessions", "list")
-        ask(f"after-{number}", "cost", "report")
-        ask(f"after-{number}", "sessions", "list", "--sort", "turns")
+        shutil.copytree(tmp_path / "before", tmp_path / f"after-{number}")
         assert ask(f"after-{number}", *command) == alone
     assert not any(one.get("partial") for one in first)
 

@@ -96,20 +96,21 @@ def test_what_stands_behind_a_hole_is_read(spoiled: tuple[Adapter, Path]) -> Non
 
 
 def test_of_many_lines_without_a_record_few_are_noted(spoiled: tuple[Adapter, Path]) -> None:
+    """And none is tried a second time by the slow decoder."""
     adapter, path = spoiled
     session_id, said = contents(adapter, source_of(adapter, path))
     whole = path.read_bytes()
     last = whole.splitlines(keepends=True)[-1]
-    path.write_bytes(whole.removesuffix(last) + b"x\n" * 1_000_000 + last)
+    path.write_bytes(whole.removesuffix(last) + b"x\n" * 100_000 + last)
     source = source_of(adapter, path)
-    began = time.thread_time()
-    assert contents(adapter, source) == (session_id, said)
-    list(adapter.texts(source, lambda problem: None))
-    transcript = adapter.open(source, session_id)
-    while not transcript.complete and transcript.earlier():
-        pass
+    with calls_of(json.JSONDecoder.decode, json.JSONDecoder.raw_decode) as looked_into:
+        assert contents(adapter, source) == (session_id, said)
+        list(adapter.texts(source, lambda problem: None))
+        transcript = adapter.open(source, session_id)
+        while not transcript.complete and transcript.earlier():
+            pass
     assert [one.content for one in transcript.messages] == said
-    assert time.thread_time() - began < 5
+    assert len(looked_into) < 1000
     assert 1 < len(transcript.problems) < 5000
     assert any("more lines without a record" in one.reason for one in transcript.problems)
 
@@ -119,12 +120,12 @@ def test_damaged_lines_are_counted_and_the_first_are_kept(spoiled: tuple[Adapter
     session_id, said = contents(adapter, source_of(adapter, path))
     whole = path.read_bytes()
     last = whole.splitlines(keepends=True)[-1]
-    path.write_bytes(whole.removesuffix(last) + b'{x}\n{"}\n' * 10_000 + last)
+    path.write_bytes(whole.removesuffix(last) + b'{x}\n{"}\n' * 2_000 + last)
     source = source_of(adapter, path)
     problems: list[Problem] = []
     (*_, summary) = adapter.summaries(source, problems.append, exact=True)
-    assert summary.warnings == 20_000
-    assert (len(problems), problems[-1].reason) == (REPORTED + 1, "19,990 more damaged places")
+    assert summary.warnings == 4_000
+    assert (len(problems), problems[-1].reason) == (REPORTED + 1, "3,990 more damaged places")
     list(adapter.texts(source, problems.append))
     assert len(problems) <= 2 * (REPORTED + 1)
     transcript = adapter.open(source, session_id)
@@ -132,7 +133,7 @@ def test_damaged_lines_are_counted_and_the_first_are_kept(spoiled: tuple[Adapter
         pass
     assert [one.content for one in transcript.messages] == said
     assert len(transcript.problems) == KEPT + 1
-    assert transcript.problems[-1].reason == f"{20_000 - KEPT:,} more damaged places"
+    assert transcript.problems[-1].reason == f"{4_000 - KEPT:,} more damaged places"
     assert transcript.problems[0].place == f"byte {len(whole) - len(last)}"
 
 

@@ -9,9 +9,11 @@ import signal
 import subprocess
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import apsw
 import pytest
@@ -90,13 +92,18 @@ def finished(several: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.fixture(scope="module")
+def whole(finished: Path) -> dict[str, Counter[Any]]:
+    """All that can be found in it, read once."""
+    return contents(finished)
+
+
 KILLS = 4 * TIMES
 """How often the indexer is killed; `make kills` takes 50."""
 
 
-def test_killed_at_any_moment(several: Path, finished: Path, tmp_path: Path) -> None:
+def test_killed_at_any_moment(several: Path, whole: dict[str, Counter[Any]], tmp_path: Path) -> None:
     path = tmp_path / "cache" / "i.db"
-    whole = contents(finished)
     chosen = chance(9)
     started = time.monotonic()
     assert run(several, tmp_path / "timed" / "i.db") == WorkerExit.DONE
@@ -127,7 +134,11 @@ def test_killed_at_any_moment(several: Path, finished: Path, tmp_path: Path) -> 
 @given(data=st.data())
 @examples(12)
 def test_a_damaged_index_is_made_anew(
-    data: st.DataObject, several: Path, finished: Path, tmp_path_factory: pytest.TempPathFactory
+    data: st.DataObject,
+    several: Path,
+    finished: Path,
+    whole: dict[str, Counter[Any]],
+    tmp_path_factory: pytest.TempPathFactory,
 ) -> None:
     folder = tmp_path_factory.mktemp("damaged")
     for file in finished.parent.iterdir():
@@ -145,7 +156,7 @@ def test_a_damaged_index_is_made_anew(
     assert index.damaged
     index.close()
     assert run(several, path) == WorkerExit.DONE
-    assert contents(path) == contents(finished)
+    assert contents(path) == whole
 
 
 def read_everything(connection: apsw.Connection) -> str:
@@ -155,7 +166,11 @@ def read_everything(connection: apsw.Connection) -> str:
 @given(data=st.data())
 @examples(12)
 def test_a_bit_that_flipped_by_itself_is_noticed_and_healed(
-    data: st.DataObject, several: Path, finished: Path, tmp_path_factory: pytest.TempPathFactory
+    data: st.DataObject,
+    several: Path,
+    finished: Path,
+    whole: dict[str, Counter[Any]],
+    tmp_path_factory: pytest.TempPathFactory,
 ) -> None:
     """Nothing else tells of it: size and time of the file are as they were."""
     folder = tmp_path_factory.mktemp("flipped")
@@ -174,7 +189,7 @@ def test_a_bit_that_flipped_by_itself_is_noticed_and_healed(
     assert pool.damaged
     pool.close()
     assert run(several, path) == WorkerExit.DONE
-    assert contents(path) == contents(finished)
+    assert contents(path) == whole
 
 
 @pytest.mark.parametrize("table", ["prose_config", "prose_data", "tool_idx", "message"])
@@ -243,7 +258,11 @@ def test_a_question_that_is_none_is_no_damage(finished: Path) -> None:
 @given(data=st.data())
 @examples(12)
 def test_a_seal_with_a_flipped_bit_is_damage(
-    data: st.DataObject, several: Path, finished: Path, tmp_path_factory: pytest.TempPathFactory
+    data: st.DataObject,
+    several: Path,
+    finished: Path,
+    whole: dict[str, Counter[Any]],
+    tmp_path_factory: pytest.TempPathFactory,
 ) -> None:
     folder = tmp_path_factory.mktemp("seal")
     for file in finished.parent.iterdir():
@@ -258,11 +277,13 @@ def test_a_seal_with_a_flipped_bit_is_damage(
     index.close()
     assert run(several, path) == WorkerExit.DONE
     assert read_seal(path) is not None
-    assert contents(path) == contents(finished)
+    assert contents(path) == whole
 
 
 @pytest.mark.parametrize("pragma", [f"user_version={FORMAT - 1}", f"user_version={FORMAT + 1}", "application_id=7"])
-def test_an_index_of_another_form_is_made_anew(several: Path, finished: Path, tmp_path: Path, pragma: str) -> None:
+def test_an_index_of_another_form_is_made_anew(
+    several: Path, finished: Path, whole: dict[str, Counter[Any]], tmp_path: Path, pragma: str
+) -> None:
     for file in finished.parent.iterdir():
         shutil.copy2(file, tmp_path)
     path = tmp_path / "i.db"
@@ -277,10 +298,12 @@ def test_an_index_of_another_form_is_made_anew(several: Path, finished: Path, tm
     assert index.problem == "it is of another version of this program"
     index.close()
     assert run(several, path) == WorkerExit.DONE
-    assert contents(path) == contents(finished)
+    assert contents(path) == whole
 
 
-def test_a_seal_of_other_readers_is_no_seal(several: Path, finished: Path, tmp_path: Path) -> None:
+def test_a_seal_of_other_readers_is_no_seal(
+    several: Path, finished: Path, whole: dict[str, Counter[Any]], tmp_path: Path
+) -> None:
     for file in finished.parent.iterdir():
         shutil.copy2(file, tmp_path)
     break_seal(tmp_path / "i.db")
@@ -289,7 +312,7 @@ def test_a_seal_of_other_readers_is_no_seal(several: Path, finished: Path, tmp_p
     seal = read_seal(tmp_path / "i.db")
     assert seal is not None
     assert seal.program != "another"
-    assert contents(tmp_path / "i.db") == contents(finished)
+    assert contents(tmp_path / "i.db") == whole
 
 
 def test_only_its_owner_reads_it(finished: Path) -> None:
@@ -314,13 +337,13 @@ def _small_files() -> None:
     resource.setrlimit(resource.RLIMIT_FSIZE, (260_000, 260_000))
 
 
-def test_a_full_disk(several: Path, finished: Path, tmp_path: Path) -> None:
+def test_a_full_disk(several: Path, whole: dict[str, Counter[Any]], tmp_path: Path) -> None:
     """What fits stays right; the rest is left to the scan; with room again it goes on."""
     path = tmp_path / "cache" / "i.db"
     assert run(several, path, preexec_fn=_small_files) == WorkerExit.NO_PLACE
     sessions_with(path, several, "the")
     assert run(several, path) == WorkerExit.DONE
-    assert contents(path) == contents(finished)
+    assert contents(path) == whole
 
 
 def found_by(manager: SessionManager, word: str) -> set[str]:

@@ -1,8 +1,8 @@
 """Is a Hermes gateway alive? Found out without touching anything it owns.
 
 A gateway holds an exclusive flock on `<home>/gateway.lock` for as long as it lives; the kernel frees it even after
-SIGKILL, while its pid and state files stay behind. The lock is looked up in `/proc/locks` and never taken: a gateway
-that is just starting exits when somebody else holds it for an instant (facts on Hermes, section 4.1).
+SIGKILL, while its pid and state files stay behind. The lock is looked up in `/proc` and never taken: a gateway that
+is just starting exits when somebody else holds it for an instant (facts on Hermes, section 4.1).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any, Literal
 import msgspec
 
 from session_adapters.model import JsonRecord
-from session_adapters.proc import file_locks, started_at
+from session_adapters.proc import file_locks, has_flock, started_at
 from session_adapters.reading.files import read_small
 from session_adapters.times import from_epoch
 
@@ -79,32 +79,41 @@ def gateway_of(home: Path, proc: Path = Path("/proc")) -> Gateway:
         return Gateway(home=str(home), state="stopped")
     except OSError as error:
         return Gateway(home=str(home), state="unknown", reason=f"cannot look at {lock}: {error.strerror}")
+    named = _named_pid(home)
     try:
-        locks = file_locks(proc)
+        holder = _holder(lock, status, named, proc)
     except OSError as error:
         reason = f"this system does not list its file locks in {proc / 'locks'} ({error.strerror})"
         return Gateway(home=str(home), state="unknown", reason=reason)
+    if holder is None:
+        return Gateway(home=str(home), state="stopped")
+    pid = holder if holder > 0 else named  # 0: a process of another pid namespace
+    said = _said(home, pid)
+    return Gateway(
+        home=str(home),
+        state="running",
+        pid=pid,
+        since=_started(proc, holder),
+        phase="halted" if _is_halted(proc, holder) else said.gateway_state,
+        active_agents=said.active_agents,
+        said_at=said.updated_at if said.updated_at is not None and said.updated_at.tzinfo else None,
+        queued=_counts(said.queued),
+        serves=tuple(said.served_profiles or ()),
+    )
+
+
+def _holder(lock: Path, status: os.stat_result, named: int | None, proc: Path) -> int | None:
+    """The process that holds the lock, 0: one of another pid namespace, None: nobody. Raises `OSError`."""
+    if named is not None and has_flock(proc, named, lock, status.st_ino):
+        return named
     device = (os.major(status.st_dev), os.minor(status.st_dev))
-    named = _named_pid(home)
-    for one in locks:
+    for one in file_locks(proc):
         if (one.kind, one.access, one.inode) != ("FLOCK", "WRITE", status.st_ino):
             continue
         # Overlay and btrfs show another device number there than `stat` gives: the pid then tells.
         if one.device == device or (one.pid > 0 and one.pid == named):
-            pid = one.pid if one.pid > 0 else named  # 0: a process of another pid namespace
-            said = _said(home, pid)
-            return Gateway(
-                home=str(home),
-                state="running",
-                pid=pid,
-                since=_started(proc, one.pid),
-                phase="halted" if _is_halted(proc, one.pid) else said.gateway_state,
-                active_agents=said.active_agents,
-                said_at=said.updated_at if said.updated_at is not None and said.updated_at.tzinfo else None,
-                queued=_counts(said.queued),
-                serves=tuple(said.served_profiles or ()),
-            )
-    return Gateway(home=str(home), state="stopped")
+            return one.pid
+    return None
 
 
 def gateway_for(home: Path, profile: str, root: Path | None, proc: Path = Path("/proc")) -> Gateway:

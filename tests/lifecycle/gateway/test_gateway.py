@@ -180,3 +180,19 @@ def test_a_system_without_a_list_of_locks(home: Path, tmp_path: Path) -> None:
     found = gateway_of(home, tmp_path / "no-proc")
     assert found.state == "unknown"
     assert "does not list its file locks" in found.reason
+
+
+def test_a_gateway_that_names_itself_is_seen_without_the_list_of_all_locks(home: Path, tmp_path: Path) -> None:
+    """While that list is read, every other lock of the machine waits."""
+    proc = tmp_path / "proc"
+    proc.mkdir()
+    with held(home / "gateway.lock") as process:
+        (home / "gateway.pid").write_text(json.dumps({"pid": process.pid}))
+        (proc / str(process.pid)).symlink_to(f"/proc/{process.pid}")
+        assert not (proc / "locks").exists()
+        found = gateway_of(home, proc)
+        assert (found.state, found.pid) == ("running", process.pid)
+    with held(home / "gateway.lock", fcntl.LOCK_SH) as process:
+        (home / "gateway.pid").write_text(json.dumps({"pid": process.pid}))
+        (proc / str(process.pid)).symlink_to(f"/proc/{process.pid}")
+        assert gateway_of(home, proc).state == "unknown", "a shared lock is no gateway's, and the list is not there"

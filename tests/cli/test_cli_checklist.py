@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,6 +15,7 @@ from tiny_home import TinyHome
 
 Ran = subprocess.CompletedProcess[bytes]
 Spawn = Callable[..., Ran]
+Cli = Callable[..., Any]
 
 DATA = (
     ("cost", "report"),
@@ -60,28 +62,28 @@ def test_r_5_data_goes_to_standard_output_and_nothing_else_does(
 
 
 @pytest.mark.parametrize("arguments", JSON, ids=" ".join)
-def test_r_5_json_is_one_document(arguments: tuple[str, ...], home: str, spawn: Spawn) -> None:
-    ran = spawn("--home", home, *arguments)
-    assert ran.returncode == 0
-    assert isinstance(json.loads(ran.stdout), dict)
-    assert b"\x1b" not in ran.stdout
+def test_r_5_json_is_one_document(arguments: tuple[str, ...], home: str, cli: Cli) -> None:
+    ran = cli(*arguments)
+    assert ran.code == 0
+    assert isinstance(json.loads(ran.out), dict)
+    assert "\x1b" not in ran.out
 
 
 @pytest.mark.parametrize("arguments", ERRORS, ids=" ".join)
 def test_r_5_and_r_6_errors_have_their_exit_codes_and_one_sentence(
-    arguments: tuple[str, ...], home: str, spawn: Spawn
+    arguments: tuple[str, ...], home: str, cli: Cli
 ) -> None:
-    ran = spawn("--home", home, *arguments)
-    assert ran.returncode == ERRORS[arguments]
-    assert ran.stdout == b""
-    (line,) = ran.stderr.splitlines()
-    assert line.startswith(b"hermes-tui: ")
+    ran = cli(*arguments)
+    assert ran.code == ERRORS[arguments]
+    assert ran.out == ""
+    (line,) = ran.err.splitlines()
+    assert line.startswith("hermes-tui: ")
 
 
-def test_r_5_errors_are_told_as_json_where_json_was_asked_for(home: str, spawn: Spawn) -> None:
-    ran = spawn("--home", home, "sessions", "diff", "tiny:one", "tiny:three", "--json")
-    assert ran.returncode == 8
-    assert json.loads(ran.stdout)["error"]["code"] == "SESSION_NOT_FOUND"
+def test_r_5_errors_are_told_as_json_where_json_was_asked_for(home: str, cli: Cli) -> None:
+    ran = cli("sessions", "diff", "tiny:one", "tiny:three", "--json")
+    assert ran.code == 8
+    assert json.loads(ran.out)["error"]["code"] == "SESSION_NOT_FOUND"
 
 
 @pytest.mark.parametrize("arguments", DATA[1:3], ids=" ".join)

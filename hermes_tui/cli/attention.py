@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -16,10 +16,11 @@ from hermes_tui.platform import paths
 
 if TYPE_CHECKING:
     from hermes_tui.attention.monitor import Attended, Monitor
+    from hermes_tui.lifecycle.lanes import Board
     from hermes_tui.sessions.manager import SessionManager
     from hermes_tui.sessions.mark_store import MarkStore
 
-__all__ = ["attention", "jump", "status"]
+__all__ = ["attention", "jump", "monitored", "status"]
 
 _EVERY = 2.0
 """Seconds between two looks of `--watch`."""
@@ -36,7 +37,7 @@ def attention(context: click.Context, as_json: bool, watch: bool, seen: bool) ->
     Looks at the sessions that a process has open, and at those that changed in the last two days and were not seen
     since. No store is changed, and no agent is asked.
     """
-    manager, monitor, marks = _made(context)
+    manager, monitor, marks = monitored(context)
     before: object = None
     while True:
         found = tuple(monitor.look(manager.catalogue.refresh()).by_session.values())
@@ -71,7 +72,7 @@ def status(context: click.Context, form: str) -> None:
 
     counts = _known_counts(context)
     if counts is None:
-        manager, monitor, _ = _made(context)
+        manager, monitor, _ = monitored(context)
         counts = monitor.look(manager.catalogue.refresh()).counts
         manager.catalogue.close()
     try:
@@ -110,7 +111,7 @@ def jump(context: click.Context, agent: str | None, session_id: str | None, clie
     from hermes_tui.cli.sessions.session_argument import split_name, summary_named
     from hermes_tui.errors import SessionNotFound
 
-    manager, monitor, _ = _made(context)
+    manager, monitor, _ = monitored(context)
     if agent is None:
         found = monitor.look(manager.catalogue.refresh()).by_session.values()
         pid = next((one.state.pid for one in found if one.state.needs_person and one.pane is not None), None)
@@ -125,13 +126,16 @@ def jump(context: click.Context, agent: str | None, session_id: str | None, clie
     jumping.jump(pid, client=client, proc=manager.environment.proc)
 
 
-def _made(context: click.Context) -> tuple[SessionManager, Monitor, MarkStore]:
+def monitored(
+    context: click.Context, board: Callable[[], Board] | None = None
+) -> tuple[SessionManager, Monitor, MarkStore]:
+    """What looks at the states of sessions; `board` as in `Monitor`."""
     from hermes_tui.attention.monitor import Monitor
 
     manager = manager_of(context.find_root().obj.home)
     hurry(manager)
     stuck_after = timedelta(seconds=context.find_root().obj.config().attention.stuck_seconds)
-    return manager, Monitor(manager, manager.marks, stuck_after=stuck_after), manager.marks
+    return manager, Monitor(manager, manager.marks, stuck_after=stuck_after, board=board), manager.marks
 
 
 def _lines(found: Sequence[Attended], now: datetime) -> Iterator[str]:

@@ -7,10 +7,13 @@ import os
 import pty
 import re
 import select
+import sqlite3
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
+from contextlib import closing
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -69,6 +72,36 @@ def test_list_and_show_as_json(run: Lanes) -> None:
     assert len(found["lanes"]) == 17
     lane = run.json("show", KEY)
     assert (lane["key"], lane["sessionId"], lane["state"]) == (KEY, SESSION, "live")
+
+
+def test_what_a_lane_is_at_and_what_waits_behind_it(run: Lanes) -> None:
+    """Where the gateway writes that down, as `GatewayRunner` does; the real one keeps its queue to itself."""
+    root = run.home / ".hermes"
+    calls = json.dumps([{"id": "c1", "function": {"name": "web_search", "arguments": '{"query": "docker"}'}}])
+    (root / "gateway.lock").touch()
+    with gateway(root, Path(sys.executable)) as process:
+        said = {"pid": process.pid, "gateway_state": "running", "active_agents": 1, "queued": {KEY: 3}}
+        (root / "gateway_state.json").write_text(json.dumps(said))
+        assert "└" not in run("list")[1].replace("  └ 3 messages behind the turn", "")
+        time.sleep(1.1)  # the start of a process is known to a second, and a turn before it is not its own
+        began = time.time()
+        with closing(sqlite3.connect(root / "state.db")) as raw, raw:
+            insert = "INSERT INTO messages (session_id, role, content, tool_calls, timestamp) VALUES (?, ?, ?, ?, ?)"
+            raw.execute(insert, (SESSION, "user", "Look that up", None, began))
+            raw.execute(insert, (SESSION, "assistant", "", calls, began))
+        lines = run("list")[1].splitlines()
+        at = next(at for at, line in enumerate(lines) if line.endswith(KEY))
+        since = datetime.fromtimestamp(began).strftime("%H:%M:%S")
+        assert "working now" in lines[at]
+        assert lines[at + 1].strip() == f"└ working since {since}: web_search docker; 3 messages behind the turn"
+        shown = run("show", KEY)[1]
+        assert f"working since {since}: web_search docker" in shown and "3 messages behind the turn" in shown
+        (lane,) = [one for one in run.json("list")["lanes"] if one["key"] == KEY]
+        assert (lane["turn"]["state"], lane["turn"]["tool"], lane["queued"]) == ("working", "web_search", 3)
+        del said["queued"]
+        (root / "gateway_state.json").write_text(json.dumps(said))
+        assert "not known: the gateway keeps it in its memory" in run("show", KEY)[1]
+    assert "turn" not in run.json("show", KEY)
 
 
 def test_a_lane_that_may_only_not_be_readable(run: Lanes) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,7 @@ from hermes_tui.sessions.machine import own_environment
 from session_adapters.base import Environment
 
 if TYPE_CHECKING:
+    from hermes_tui.attention.states import SessionState
     from hermes_tui.lifecycle.lanes import Board, Lane
 
 __all__ = ["board_of", "environment", "history", "lane_named", "list_", "show"]
@@ -31,16 +33,21 @@ def environment(context: click.Context) -> Environment:
 @_json_option
 @click.pass_context
 def list_(context: click.Context, profile: str | None, as_json: bool) -> None:
-    """List every lane, the latest active first, with its gateway."""
+    """List every lane, the latest active first, with its gateway.
+
+    Of one in a turn also at what, since when, and what waits behind it where the gateway writes that down.
+    """
     from hermes_tui.cli.lanes.view import board_lines
 
     now = datetime.now(UTC)
     found = board_of(context, profile, now)
+    turns = _turns(context, found)
     if as_json:
         where = {"noHome": found.no_home} if found.no_home else {}
-        stdout.write_json({"profiles": found.profiles, "lanes": found.lanes} | where)
+        lanes_ = [_with_turn(lane, turns.get((lane.profile, lane.key))) for lane in found.lanes]
+        stdout.write_json({"profiles": found.profiles, "lanes": lanes_} | where)
         return
-    stdout.write("".join(f"{line}\n" for line in board_lines(found, now, stdout.terminal_width())))
+    stdout.write("".join(f"{line}\n" for line in board_lines(found, turns, now, stdout.terminal_width())))
     for problem in found.problems:
         stderr.say(f"hermes-tui: {problem}")
 
@@ -58,11 +65,13 @@ def show(context: click.Context, key: str, profile: str | None, as_json: bool) -
     from hermes_tui.cli.lanes.view import lane_lines
 
     now = datetime.now(UTC)
-    lane = lane_named(board_of(context, profile, now), key)
+    board = board_of(context, profile, now)
+    lane = lane_named(board, key)
+    turn = _turns(context, board).get((lane.profile, lane.key))
     if as_json:
-        stdout.write_json(lane)
+        stdout.write_json(_with_turn(lane, turn))
     else:
-        stdout.write("".join(f"{line}\n" for line in lane_lines(lane, now)))
+        stdout.write("".join(f"{line}\n" for line in lane_lines(lane, turn, now)))
 
 
 @click.command("history")
@@ -88,6 +97,25 @@ def history(context: click.Context, key: str, profile: str | None, as_json: bool
     stdout.write("".join(f"{line}\n" for line in history_lines(found)))
     for note in found.notes:
         stderr.say(f"hermes-tui: {note}")
+
+
+def _turns(context: click.Context, board: Board) -> Mapping[tuple[str, str], SessionState]:
+    """Of lanes that are in one; no session is looked at where no gateway runs."""
+    if not any(one.gateway.state == "running" for one in board.profiles):
+        return {}
+    from hermes_tui.attention.turns import turns_of
+    from hermes_tui.cli.attention import monitored
+
+    manager, monitor, _ = monitored(context, lambda: board)
+    report = monitor.look(manager.catalogue.refresh(["hermes"]))
+    manager.catalogue.close()
+    return turns_of(board, report)
+
+
+def _with_turn(lane: Lane, turn: SessionState | None) -> object:
+    import msgspec
+
+    return lane if turn is None else {**msgspec.to_builtins(lane), "turn": turn}
 
 
 def board_of(context: click.Context, profile: str | None, now: datetime) -> Board:

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from hermes_tui.attention.turns import queue_words, turn_words
 from hermes_tui.display import age, cell_width, count, counted, duration, fit, safe
 
 if TYPE_CHECKING:
+    from hermes_tui.attention.states import SessionState
     from hermes_tui.lifecycle.lanes import Board, Lane, Profile
     from hermes_tui.lifecycle.operations import Outcome, Plan
+
+    Turns = Mapping[tuple[str, str], SessionState]
+    """By profile and key, of lanes that are in one."""
 
 __all__ = ["board_lines", "gateway_words", "lane_lines", "outcome_line", "plan_lines"]
 
@@ -20,15 +25,15 @@ _MOST = (14, 28, 16, 32, 4, 8, 14, 28, 0)
 _GAP = "  "
 
 
-def board_lines(board: Board, now: datetime, width: int) -> Iterator[str]:
+def board_lines(board: Board, turns: Turns, now: datetime, width: int) -> Iterator[str]:
     """Every profile with its gateway, and its lanes as a table no wider than `width` where that is possible: keys
-    are never cut, for they are what the next command needs."""
+    are never cut, for they are what the next command needs. Below a lane in a turn stands at what it is."""
     for profile in board.profiles:
         yield f"{safe(profile.name)}: {gateway_words(profile, now)}  {safe(profile.home)}"
         for note in profile.notes:
             yield f"  note: {safe(note)}"
         lanes = [lane for lane in board.lanes if lane.profile == profile.name]
-        yield from (f"  {line}" for line in _table(lanes, now, width - 2))
+        yield from (f"  {line}" for line in _table(lanes, turns, now, width - 2))
     if not board.profiles:
         yield f"({safe(board.no_home)})"
 
@@ -54,11 +59,11 @@ def gateway_words(profile: Profile, now: datetime) -> str:
     return f"gateway running ({safe(', '.join(details))})" if details else "gateway running"
 
 
-def _table(lanes: Sequence[Lane], now: datetime, width: int) -> Iterator[str]:
+def _table(lanes: Sequence[Lane], turns: Turns, now: datetime, width: int) -> Iterator[str]:
     if not lanes:
         yield "(no lanes)"
         return
-    rows = [_row(lane, now) for lane in lanes]
+    rows = [_row(lane, turns.get((lane.profile, lane.key)), now) for lane in lanes]
     widths = [
         max(cell_width(_HEAD[at]), *(min(cell_width(row[at]), _MOST[at] or 10_000) for row in rows))
         for at in range(len(_HEAD))
@@ -68,12 +73,21 @@ def _table(lanes: Sequence[Lane], now: datetime, width: int) -> Iterator[str]:
         if sum(widths[at] + len(_GAP) for at in columns) <= width:
             break
         columns.remove(optional)
-    for row in (_HEAD, *rows):
+    for lane, row in ((None, _HEAD), *zip(lanes, rows, strict=True)):
         cells = [row[at] if at == 8 else fit(row[at], widths[at], right=at in _RIGHT) for at in columns]
         yield _GAP.join(cells).rstrip()
+        if lane is not None and (doing := _doing(lane, turns.get((lane.profile, lane.key)))):
+            yield fit(f"  └ {doing}", max(width, 40)).rstrip()
 
 
-def _row(lane: Lane, now: datetime) -> tuple[str, ...]:
+def _doing(lane: Lane, turn: SessionState | None) -> str:
+    """What a lane is at, and what waits behind it, where that is known; empty: in no turn."""
+    parts = [turn_words(turn, datetime.astimezone)] if turn is not None else []
+    return safe("; ".join([*parts, *([queue_words(lane)] if lane.queued else [])]))
+
+
+def _row(lane: Lane, turn: SessionState | None, now: datetime) -> tuple[str, ...]:
+    state = lane.state if turn is None else f"{turn.word} {age(turn.since, now).strip()}"
     return (
         safe(lane.platform),
         safe(lane.chat),
@@ -81,19 +95,21 @@ def _row(lane: Lane, now: datetime) -> tuple[str, ...]:
         safe(lane.session_id),
         age(lane.last_active, now),
         count(lane.context_tokens) if lane.context_tokens else "",
-        lane.state + (" !" if lane.disagreement or lane.fault else ""),
+        state + (" !" if lane.disagreement or lane.fault else ""),
         safe(lane.resets_briefly),
         safe(lane.key),
     )
 
 
-def lane_lines(lane: Lane, now: datetime) -> Iterator[str]:
+def lane_lines(lane: Lane, turn: SessionState | None, now: datetime) -> Iterator[str]:
     """Everything about one lane."""
     yield safe(lane.key)
     facts = {
         "profile": lane.profile,
         "key": ", ".join(f"{name} {value}" for name, value in lane.parts),
         "state": lane.state,
+        "turn": turn_words(turn, datetime.astimezone) if turn is not None else "",
+        "queue": queue_words(lane) if turn is not None or lane.queued else "",
         "cannot be read": lane.fault,
         "disagreement": lane.disagreement,
         "chat": lane.chat,

@@ -44,11 +44,11 @@ def in_zone(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], None]]:
 def shown(home: Home) -> Board:
     """Every lane, drawn in every way that there is."""
     found = board(home.environment, NOW)
-    assert list(board_lines(found, NOW, 120))
+    assert list(board_lines(found, {}, NOW, 120))
     for lane in found.lanes:
         lane_row(lane, NOW, lambda moment: moment, None)
         assert lane_blocks(lane, NOW, lambda moment: moment, None)
-        assert list(lane_lines(lane, NOW))
+        assert list(lane_lines(lane, None, NOW))
     return found
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 from functools import partial
 from typing import TYPE_CHECKING
@@ -10,6 +11,7 @@ from textual import on
 from textual.app import ComposeResult
 from textual.widgets import Input
 
+from hermes_tui.attention.turns import turns_of
 from hermes_tui.display import compact, safe
 from hermes_tui.tui.keymap import KEYS, bindings
 from hermes_tui.tui.program import Program
@@ -34,8 +36,6 @@ __all__ = ["LanesScreen"]
 _REMEMBERED = timedelta(hours=1)
 """For so long the outcome of an operation stands in the lane's row once it is known for good; in the text below it
 stays."""
-_BUSY = ("working", "stuck", "approval", "question")
-"""States of a session in a turn."""
 _OPERATIONS = tuple(key.id for key in KEYS if key.context == "operations")
 _PROFILES = ("lanes.profile", "lanes.previous_profile")
 
@@ -56,6 +56,7 @@ class LanesScreen(FullScreen[None]):
         self._read_only = read_only
         self._profile = ""
         self._order = LaneOrder()
+        self._turns: Mapping[tuple[str, str], SessionState] = {}
         self.news = news
         self.operations = LaneOperations(program, self, self._show, read_only=read_only)
 
@@ -129,6 +130,8 @@ class LanesScreen(FullScreen[None]):
         if self._profile not in names:
             with_lanes = [one.name for one in news.board.profiles if one.lanes]
             self._profile = next(iter(with_lanes or names), "")
+        report = self._program.attention
+        self._turns = turns_of(news.board, report) if report is not None else {}
         now = self._clock.now()
         own = [lane for lane in news.board.lanes if lane.profile == self._profile]
         asked = self.query_one(LaneFilter).value
@@ -152,15 +155,7 @@ class LanesScreen(FullScreen[None]):
 
     def _turn(self, lane: Lane) -> SessionState | None:
         """How its turn stands; None while it is in none, or nothing is known of it."""
-        from session_adapters.model import unified_id
-
-        report = self._program.attention
-        if report is None or self.news is None:
-            return None
-        running = {one.name for one in self.news.board.profiles if one.gateway.state == "running"}
-        found = report.by_session.get(unified_id("hermes", lane.continues_in or lane.session_id))
-        busy = found is not None and lane.profile in running and found.state.state in _BUSY
-        return found.state if found is not None and busy else None
+        return self._turns.get((lane.profile, lane.key))
 
     def states_changed(self) -> None:
         """Show which lanes are in a turn by now."""

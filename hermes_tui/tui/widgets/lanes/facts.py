@@ -6,6 +6,7 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from hermes_tui.attention.turns import queue_words, turn_words
 from hermes_tui.display import age, count, counted, safe
 from hermes_tui.tui.widgets.lanes.columns import LaneRow
 from hermes_tui.tui.widgets.lanes.states import lane_state, state_with
@@ -76,7 +77,7 @@ def lane_blocks(
         outcome = notice.outcome
         facts[f"{outcome.request.kind}"] = f"{moment(outcome.at)}: {outcome.state}, {outcome.text}"
     if turn is not None:
-        facts |= {"turn": _turn_words(turn, local), "queue": _queue_words(lane)}
+        facts |= {"turn": turn_words(turn, local), "queue": queue_words(lane)}
     facts |= {
         "not readable": lane.fault,
         "disagreement": lane.disagreement and f"the index and its mirror differ: {lane.disagreement}",
@@ -98,18 +99,6 @@ def lane_blocks(
             style = "warning" if name in warned else ""
             blocks.append(Paragraph(safe(value), style=style, label=name, column=_COLUMN))
     return blocks
-
-
-def _turn_words(turn: SessionState, local: Callable[[datetime], datetime]) -> str:
-    since = f" since {local(turn.since):%H:%M:%S}" if turn.since is not None else ""
-    on = " ".join(part for part in (turn.tool, turn.text) if part)
-    return f"{turn.word}{since}{': ' if on else ''}{on}"
-
-
-def _queue_words(lane: Lane) -> str:
-    if lane.queued is None:
-        return "what waits behind the turn is not known: the gateway keeps it in its memory"
-    return f"{counted(lane.queued, 'message')} behind the turn" if lane.queued else "nothing waits behind the turn"
 
 
 def _state_words(lane: Lane) -> str:

@@ -1,0 +1,45 @@
+"""Says which lanes of a gateway are in a turn, at what, and what waits behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from hermes_tui.display import counted
+from session_adapters.model import unified_id
+
+if TYPE_CHECKING:
+    from hermes_tui.attention.monitor import AttentionReport
+    from hermes_tui.attention.states import SessionState
+    from hermes_tui.lifecycle.lanes import Board, Lane
+
+__all__ = ["queue_words", "turn_words", "turns_of"]
+
+_BUSY = ("working", "stuck", "approval", "question")
+"""States of a session in a turn."""
+
+
+def turns_of(board: Board, report: AttentionReport) -> Mapping[tuple[str, str], SessionState]:
+    """By profile and key: how the turns stand of those lanes of running gateways that are in one."""
+    running = {one.name for one in board.profiles if one.gateway.state == "running"}
+    found = {
+        (lane.profile, lane.key): report.by_session.get(unified_id("hermes", lane.continues_in or lane.session_id))
+        for lane in board.lanes
+        if lane.profile in running
+    }
+    return {key: one.state for key, one in found.items() if one is not None and one.state.state in _BUSY}
+
+
+def turn_words(turn: SessionState, local: Callable[[datetime], datetime]) -> str:
+    """`working since 22:41:03: terminal pytest -q`."""
+    since = f" since {local(turn.since):%H:%M:%S}" if turn.since is not None else ""
+    on = " ".join(part for part in (turn.tool, turn.text) if part)
+    return f"{turn.word}{since}{': ' if on else ''}{on}"
+
+
+def queue_words(lane: Lane) -> str:
+    """What waits behind the turn of a lane."""
+    if lane.queued is None:
+        return "what waits behind the turn is not known: the gateway keeps it in its memory"
+    return f"{counted(lane.queued, 'message')} behind the turn" if lane.queued else "nothing waits behind the turn"

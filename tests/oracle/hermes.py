@@ -208,6 +208,10 @@ class Oracle:
         """A method of the open store's SessionDB."""
         return self.ask("db", {"op": op, "a": args}, options)
 
+    def prunable(self, **options: Any) -> list[str]:
+        """The sessions that `hermes sessions prune` deletes in the open store with these options."""
+        return list(self.ask("prunable", {}, options))
+
     def search_tool(self, **options: Any) -> dict[str, Any]:
         """The tool session_search on the open store."""
         return dict(self.ask("search_tool", {}, options))

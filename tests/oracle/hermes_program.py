@@ -6,6 +6,7 @@ output, `{"ok": …}` or `{"error": "ValueError: …"}`. Ids that Hermes makes u
 
 from __future__ import annotations
 
+import argparse
 import importlib
 import json
 import os
@@ -134,6 +135,13 @@ class Program:
 
     def db(self, args: dict[str, Any], kw: dict[str, Any]) -> Any:
         return getattr(self.opened._db, args["op"])(*args["a"], **kw)
+
+    def prunable(self, args: dict[str, Any], kw: dict[str, Any]) -> Any:
+        """The sessions that `hermes sessions prune` deletes with these options, as it finds them."""
+        cli: Any = importlib.import_module("hermes_cli.session_filters")
+        filters = cli.build_prune_filters(argparse.Namespace(**kw))
+        archived = None if kw.get("include_archived") else False
+        return [row["id"] for row in self.opened._db.list_prune_candidates(archived=archived, **filters)]
 
     def close(self, args: dict[str, Any], kw: dict[str, Any]) -> Any:
         """Let go of the store and its database, as a gateway that stops."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from hermes_tui.cli.lanes.listing import environment
-from hermes_tui.cli.lanes.operations import carried_out, common_options, log_options, taken_back, write_log
+from hermes_tui.cli.lanes.operations import Command, carried_out, common_options, log_options, taken_back, write_log
 from hermes_tui.errors import SessionNotFound
 
 if TYPE_CHECKING:
@@ -32,6 +32,44 @@ def sessions() -> None:
     a terminal, is left alone. What changes something ends with 10 where it was refused.
     """
 
+
+_Option = tuple[tuple[str, ...], dict[str, Any]]
+
+
+def _text(name: str, metavar: str, words: str, *other: str) -> _Option:
+    return (f"--{name}", *other), {"default": "", "metavar": metavar, "help": words}
+
+
+def _bounds(name: str, words: str, kind: type[int | float] = int) -> tuple[_Option, _Option]:
+    at_least, at_most = (((f"--{one}-{name}",), {"type": kind, "metavar": "N"}) for one in ("min", "max"))
+    at_least[1]["help"], at_most[1]["help"] = f"{words} or more.", f"{words} or fewer."
+    return at_least, at_most
+
+
+_FILTERS: tuple[_Option, ...] = (
+    _text("older-than", "AGE", "Begun before.", "--before"),
+    _text("newer-than", "AGE", "Begun then or later.", "--after"),
+    (("--empty",), {"is_flag": True, "help": "Without a message."}),
+    (
+        ("--keep-last",),
+        {"type": click.IntRange(0), "default": 0, "metavar": "N", "help": "Leave the N of them that began last."},
+    ),
+    _text("source", "NAME", "Only of this source: cli, telegram, cron …"),
+    _text("title", "TEXT", "With TEXT in the title."),
+    _text("end-reason", "WORD", "Ended for that reason."),
+    _text("user", "ID", "Of this user."),
+    _text("chat-id", "ID", "Of this chat."),
+    _text("chat-type", "WORD", "Of this type of chat: dm, group …"),
+    _text("cwd", "DIR", "In this directory or below."),
+    _text("branch", "TEXT", "With TEXT in the git branch."),
+    _text("model", "TEXT", "With TEXT in the model."),
+    _text("provider", "NAME", "Billed by this provider."),
+    *_bounds("messages", "N messages"),
+    *_bounds("tokens", "N tokens, input and output,"),
+    *_bounds("cost", "N USD", float),
+    *_bounds("tool-calls", "N tool calls"),
+    (("--include-archived",), {"is_flag": True, "help": "Archived ones too."}),
+)
 
 _force = click.option("--force", is_flag=True, help="Also a session that is open in a terminal.")
 
@@ -89,23 +127,30 @@ def clear(context: click.Context, /, session: str, force: bool, profile: str | N
     return carried_out(context, _request(context, "clear-messages", session, profile, force=force), **options)
 
 
+def _filters(command: Command) -> Command:
+    """The options of `prune` that say which sessions."""
+    for names, options in reversed(_FILTERS):
+        command = click.option(*names, **options)(command)
+    return command
+
+
 @sessions.command("prune")
-@click.option("--days", type=click.IntRange(1), metavar="N", help="Begun more than N days ago.")
-@click.option("--empty", is_flag=True, help="Without a message.")
-@click.option("--source", default="", metavar="NAME", help="Only of this source: cli, telegram, cron …")
+@_filters
 @common_options
 @click.pass_context
 def prune(
-    context: click.Context, /, days: int | None, empty: bool, source: str, profile: str | None, **options: bool
+    context: click.Context, /, profile: str | None, as_json: bool, yes: bool, dry_run: bool, **wanted: Any
 ) -> int:
-    """Delete sessions that have ended, by age or because they are empty.
+    """Delete sessions that have ended: those that fit all that is asked for.
 
-    Archived ones stay, as with `hermes sessions prune`.
+    The filters are those of `hermes sessions prune`, and `--empty` and `--keep-last`. Archived ones stay. An AGE is
+    90 (days), 5h, 2d, 1w or a date.
     """
     from hermes_tui.lifecycle.operations import Request
+    from hermes_tui.lifecycle.state_db.pruning import PruneFilter
 
-    request = Request(kind="prune-sessions", profile=profile or "default", days=days or 0, empty=empty, source=source)
-    return carried_out(context, request, **options)
+    request = Request(kind="prune-sessions", profile=profile or "default", matching=PruneFilter(**wanted))
+    return carried_out(context, request, as_json=as_json, yes=yes, dry_run=dry_run)
 
 
 @sessions.command("undo")

@@ -12,6 +12,7 @@ from typing import Any, Literal, get_args
 
 import msgspec
 
+from hermes_tui.lifecycle.state_db.pruning import PruneFilter
 from session_adapters.model import JsonRecord
 
 __all__ = [
@@ -34,7 +35,7 @@ Kind = LaneKind | SessionKind
 SESSION_KINDS: tuple[str, ...] = get_args(SessionKind)
 """Operations on sessions themselves, whatever lane is in them."""
 
-_OPTIONS = ("days", "reason", "force", "source", "empty")
+_OPTIONS = ("days", "reason", "force")
 
 
 class Request(JsonRecord, frozen=True):
@@ -49,15 +50,13 @@ class Request(JsonRecord, frozen=True):
     reason: str = ""
     """For `mark`: restart_timeout, shutdown_timeout or restart_interrupted."""
     days: int = 0
-    """For `prune`: lanes without activity for longer than that; for `prune-sessions` those that began before."""
+    """For `prune`: lanes without activity for longer than that."""
     session: str = ""
     """The session, for operations on one."""
     title: str = ""
     """For `rename`; empty: none."""
-    source: str = ""
-    """For `prune-sessions`: only of that source."""
-    empty: bool = False
-    """For `prune-sessions`: only those without a message."""
+    matching: PruneFilter = PruneFilter()
+    """For `prune-sessions`: which."""
     force: bool = False
     """For `resume`: a session of another chat or person too."""
 
@@ -73,6 +72,7 @@ class Request(JsonRecord, frozen=True):
             value = getattr(self, name)
             if value:
                 words += [f"--{name}"] if value is True else [f"--{name}", str(value)]
+        words += self.matching.words
         if self.profile != "default":
             words += ["--profile", self.profile]
         return tuple(words)

@@ -28,8 +28,8 @@ __all__ = ["checked", "draw_up"]
 def checked(request: Request) -> Request:
     """The request itself. Raises `ValidationError` where it makes no sense on any store."""
     if request.kind in SESSION_KINDS:
-        if request.kind == "prune-sessions" and request.days <= 0 and not request.empty:
-            raise ValidationError("prune needs a number of days above 0, or empty sessions alone")
+        if request.kind == "prune-sessions" and not request.matching.given.keys() - {"include_archived"}:
+            raise ValidationError("prune must be told which sessions: by age (`--older-than 90`), `--empty` …")
         if request.kind != "prune-sessions" and not request.session:
             raise ValidationError(f"{request.kind} needs the id of a session")
         return request

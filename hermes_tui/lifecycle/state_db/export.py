@@ -5,12 +5,12 @@ Format: spec 000, "Export and Cleanup".
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
-from typing import Any
+from collections.abc import Collection
 
 from hermes_tui.lifecycle.state_db.connection.rows import Row
 from hermes_tui.lifecycle.state_db.connection.store import Store
 from hermes_tui.lifecycle.state_db.messages import get_messages
+from hermes_tui.lifecycle.state_db.pruning import PruneFilter, Select, prunable
 from hermes_tui.lifecycle.state_db.sessions import get_session, search_sessions
 
 __all__ = [
@@ -19,7 +19,6 @@ __all__ = [
     "export_all",
     "export_session",
     "helpers_of",
-    "prunable",
     "prune_sessions",
 ]
 
@@ -57,10 +56,6 @@ def delete_session(store: Store, session_id: str) -> bool:
     return True
 
 
-Select = Callable[[str, Sequence[Any]], list[tuple[Any, ...]]]
-"""Runs a SELECT with its values."""
-
-
 def _select(store: Store) -> Select:
     return lambda sql, values: [tuple(row.values()) for row in store.rows(sql, values)]
 
@@ -85,25 +80,11 @@ def helpers_of(select: Select, session_id: str) -> list[str]:
 def prune_sessions(store: Store, older_than_days: float = 90, source: str | None = None) -> int:
     """Delete the sessions that began earlier and are ended; how many. Those that came from one of them stay."""
     with store.transaction():
-        ids = prunable(_select(store), store.clock() - older_than_days * _DAY, source or "")
+        wanted = PruneFilter(source=source or "", include_archived=True)
+        before = store.clock() - older_than_days * _DAY
+        ids = prunable(_select(store), wanted, None, before, archived=False)
         _delete(store, ids)
     return len(ids)
-
-
-def prunable(
-    select: Select, before: float | None, source: str = "", *, empty: bool = False, archived: bool = False
-) -> list[str]:
-    """The sessions that have ended, of those that began `before` (seconds since the epoch), the oldest first; with
-    `empty` only those without a message, with `archived` none that was put away."""
-    return [
-        str(id_)
-        for (id_,) in select(
-            "SELECT id FROM sessions WHERE ended_at IS NOT NULL AND (?1 IS NULL OR started_at < ?1)"  # noqa: S608
-            f" AND (?2 IS NULL OR source = ?2) AND (NOT ?3 OR message_count = 0){' AND archived = 0' * archived}"
-            " ORDER BY started_at, id",
-            (before, source or None, empty),
-        )
-    ]
 
 
 def _delete(store: Store, ids: Collection[str]) -> None:

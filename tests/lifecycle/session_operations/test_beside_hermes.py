@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import sqlite3
 import subprocess
@@ -13,9 +14,13 @@ from typing import Any
 
 import pytest
 
+from chances import TIMES, chance
+from hermes_tui.cli.hermes.sessions import prune
+from hermes_tui.errors import ValidationError
 from hermes_tui.lifecycle.operations import Audit, Operations, Request
+from hermes_tui.lifecycle.state_db.pruning import PruneFilter
 from lifecycle.session_operations.dumped import dump
-from oracle.hermes import Oracle, oracle_python
+from oracle.hermes import Oracle, OracleError, oracle_python
 from session_adapters.base import Environment
 
 
@@ -119,21 +124,127 @@ def test_delete_by_the_command(homes: tuple[Path, Path], tmp_path: Path) -> None
     assert dump(ours / ".hermes/state.db") == dump(theirs / ".hermes/state.db")
 
 
-@pytest.mark.parametrize(("days", "source"), [(1, ""), (30, ""), (1, "telegram"), (1, "cron")])
-def test_prune(homes: tuple[Path, Path], tmp_path: Path, days: int, source: str) -> None:
+@pytest.mark.parametrize(
+    "filters",
+    [
+        {"older_than": "1"},
+        {"older_than": "1", "source": "telegram"},
+        {"source": "cron", "max_messages": 8},
+        {"cwd": "/home/hermes/projects/atlas", "include_archived": True},
+        {"title": "fix DOCKER", "model": "GPT", "newer_than": "2020-01-01"},
+    ],
+    ids=str,
+)
+def test_prune(homes: tuple[Path, Path], tmp_path: Path, filters: dict[str, Any]) -> None:
     ours, theirs = homes
-    request: dict[str, Any] = {"kind": "prune-sessions", "days": days, "source": source}
-    plan = Operations(Environment(home=ours), audit=Audit(tmp_path / "a.jsonl")).plan(Request(**request))
-    said = cli(theirs, "prune", "--older-than", str(days), *(["--source", source] if source else []), "--yes")
-    if plan.refusal:
-        assert "No sessions match" in said
-        return
+    matching = PruneFilter(**filters)
     before = dump(ours / ".hermes/state.db")
-    operations = ours_on(ours, tmp_path, **request)
-    assert f"Pruned {len(plan.changes.removed)} session(s)" in said
+    operations = ours_on(ours, tmp_path, kind="prune-sessions", matching=matching)
+    [pruned] = operations.log(1)
+    said = cli(theirs, "prune", *matching.words, "--yes")
+    gone = len(before["sessions"]) - len(dump(ours / ".hermes/state.db")["sessions"])
+    assert gone and f"Pruned {gone} session(s)" in said
     assert dump(ours / ".hermes/state.db") == dump(theirs / ".hermes/state.db")
-    assert operations.apply(operations.undo(operations.log(1)[0].operation)).state == "done"
+    assert operations.apply(operations.undo(pruned.operation)).state == "done"
     assert dump(ours / ".hermes/state.db") == before
+
+
+FILTERS: dict[str, tuple[Any, ...]] = {
+    "older_than": ("1", "200d", "2026-11-20", "9w"),
+    "newer_than": ("1", "2026-11-20 12:00", "400d", "1e3"),
+    "source": ("cli", "telegram", "no such"),
+    "title": ("docker", "Fix", "会话", "no such"),
+    "end_reason": ("user_exit", "compression"),
+    "cwd": ("/home/hermes/projects/atlas", "/home/hermes/projects/atlas/services/", "/home/hermes/projects/at"),
+    "model": ("CLAUDE", "gpt-5", "405b"),
+    "provider": ("OpenRouter", "nous"),
+    "user": ("U1", "78"),
+    "chat_id": ("C0700001", "700001"),
+    "chat_type": ("dm", "group"),
+    "branch": ("MAI", "feature"),
+    "min_messages": (0, 8),
+    "max_messages": (0, 8),
+    "min_tokens": (1, 70_000),
+    "max_tokens": (0, 70_000),
+    "min_cost": (0.01, 2.5),
+    "max_cost": (0.0, 2.5),
+    "min_tool_calls": (1, 5),
+    "max_tool_calls": (0, 3),
+    "include_archived": (True,),
+}
+"""Of `hermes sessions prune --help`, with values of the sample home; the options `--before` and `--after` are the
+first two by other names."""
+
+
+def test_every_filter_finds_what_hermes_finds(homes: tuple[Path, Path], tmp_path: Path) -> None:
+    ours, theirs = homes
+    operations = Operations(Environment(home=ours), audit=Audit(tmp_path / "a.jsonl"))
+    single = [{name: value} for name, values in FILTERS.items() for value in values]
+    dice = chance(20)
+    several = [
+        {name: dice.choice(FILTERS[name]) for name in dice.sample(sorted(FILTERS), dice.randint(2, 3))}
+        for _ in range(100 * TIMES)
+    ]
+    found = 0
+    with Oracle(tmp_path / "oracle") as hermes:
+        hermes.home_is(theirs / ".hermes")
+        hermes.open()
+        for filters in [*single, *several]:
+            try:
+                expected = hermes.prunable(**filters)
+            except OracleError:
+                with pytest.raises(ValidationError, match=r"is no age|nothing is newer"):
+                    operations.plan(Request(kind="prune-sessions", matching=PruneFilter(**filters)))
+                continue
+            if filters.keys() == {"include_archived"}:
+                continue  # nothing is asked for: refused here
+            plan = operations.plan(Request(kind="prune-sessions", matching=PruneFilter(**filters)))
+            assert {one.session_id for one in plan.changes.removed} == set(expected), filters
+            assert (plan.refusal == "no session that has ended is so") is (not expected)
+            found += bool(expected)
+        hermes.close_store()
+    assert found > len(single) // 2
+
+
+def test_every_filter_of_hermes_is_offered() -> None:
+    said = subprocess.run(
+        [str(oracle_python().with_name("hermes")), "sessions", "prune", "--help"],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=120,
+    ).stdout
+    theirs = set(re.findall(r"--[a-z-]+", said))
+    ours = {name for one in prune.params for name in one.opts}
+    assert theirs - {"--help"} <= ours, "and the whole of it is compared above"
+    assert {"--" + name.replace("_", "-") for name in FILTERS} == theirs - {
+        *("--help", "--dry-run", "--yes", "--before", "--after")
+    }
+
+
+def test_the_last_ones_are_kept(homes: tuple[Path, Path], tmp_path: Path) -> None:
+    """Hermes has no such filter."""
+    ours, _ = homes
+    query = "SELECT id FROM sessions WHERE ended_at IS NOT NULL AND archived = 0 {} ORDER BY started_at, id"
+    operations = Operations(Environment(home=ours), audit=Audit(tmp_path / "a.jsonl"))
+    for filters, where in (({}, ""), ({"source": "cli"}, "AND source = 'cli'"), ({"keep_last": 1000}, "AND 0")):
+        wanted = PruneFilter(**{"keep_last": 3, **filters})  # type: ignore[arg-type]
+        plan = operations.plan(Request(kind="prune-sessions", matching=wanted))
+        assert sorted(one.session_id for one in plan.changes.removed) == sorted(ids(ours, query.format(where))[:-3])
+
+
+def test_a_part_of_a_title_is_that_part(homes: tuple[Path, Path], tmp_path: Path) -> None:
+    """Hermes takes `_` and `%` for any text, and deletes more than was asked for."""
+    ours, _ = homes
+    first, second = ids(
+        ours, "SELECT id FROM sessions WHERE ended_at IS NOT NULL AND archived = 0 ORDER BY id LIMIT 2"
+    )
+    with closing(sqlite3.connect(ours / ".hermes/state.db")) as raw, raw:
+        raw.execute("UPDATE sessions SET title = '100% done' WHERE id = ?", (first,))
+        raw.execute("UPDATE sessions SET title = '1000 done' WHERE id = ?", (second,))
+    operations = Operations(Environment(home=ours), audit=Audit(tmp_path / "a.jsonl"))
+    plan = operations.plan(Request(kind="prune-sessions", matching=PruneFilter(title="100% d")))
+    assert [one.session_id for one in plan.changes.removed] == [first]
 
 
 @pytest.mark.parametrize(
@@ -146,7 +257,9 @@ def test_what_only_its_database_can(homes: tuple[Path, Path], tmp_path: Path, ou
         with closing(sqlite3.connect(home / ".hermes/state.db")) as raw, raw:
             raw.execute("INSERT INTO sessions (id, source, started_at, ended_at) VALUES ('empty', 'cli', 1, 2)")
     session = ids(ours, "SELECT id FROM sessions ORDER BY message_count DESC LIMIT 1")[0]
-    one = {"session": session} if ours_kind == "clear-messages" else {"empty": True}
+    one: dict[str, Any] = (
+        {"session": session} if ours_kind == "clear-messages" else {"matching": PruneFilter(empty=True)}
+    )
     before = dump(ours / ".hermes/state.db")
     operations = ours_on(ours, tmp_path, kind=ours_kind, **one)
     with Oracle(tmp_path / "oracle") as hermes:

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from hermes_tui.lifecycle.operations import Audit, Operations, Request
+from hermes_tui.lifecycle.state_db.pruning import PruneFilter
 from lifecycle.session_operations.dumped import dump
 from session_adapters.base import Environment
 
@@ -45,7 +46,7 @@ def test_done_and_taken_back(store: Callable[..., Path], tmp_path: Path, version
             raw.commit()
     before = dump(database)
     if kind == "prune-sessions":
-        request = Request(kind=kind, days=1)
+        request = Request(kind=kind, matching=PruneFilter(older_than="1"))
     else:
         request = Request(kind=kind, session=str(rows[0][0]), title="Another name" if kind == "rename" else "")
     plan = operations.plan(request)

@@ -13,10 +13,12 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from hermes_tui.errors import OperationRefused, SessionNotFound, StoreError, ValidationError
 from hermes_tui.lifecycle.operations import Audit, Operations, Request
+from hermes_tui.lifecycle.state_db.pruning import PruneFilter
 from lifecycle.session_operations.dumped import dump
 from lifecycle.worlds import gateway
 from session_adapters.base import Environment
@@ -26,6 +28,7 @@ from tiny_home import tree_hash
 STEPS = ("begun", "copy", "rows", "index", "commit", "applied", "verify")
 CHILD = """
 import json, os, signal, sys
+import msgspec
 from pathlib import Path
 from hermes_tui.lifecycle.operations import Audit, Operations, Request
 from session_adapters.base import Environment
@@ -34,7 +37,8 @@ def step(name):
     if name == wanted:
         os.kill(os.getpid(), signal.SIGKILL)
 operations = Operations(Environment(home=home), audit=Audit(audit), step=step)
-plan = operations.undo(request["target"]) if request["kind"] == "undo" else operations.plan(Request(**request))
+undo = request["kind"] == "undo"
+plan = operations.undo(request["target"]) if undo else operations.plan(msgspec.convert(request, Request))
 assert not plan.refusal, plan.refusal
 operations.apply(plan)
 """
@@ -43,6 +47,11 @@ FULL = CHILD.replace(
     "os.kill(os.getpid(), signal.SIGKILL)", "resource.setrlimit(resource.RLIMIT_FSIZE, (2048, 2048))"
 ).replace("import json,", "import json, resource,")
 """From that step on no file takes anything beyond its second kilobyte."""
+
+
+def asked(**request: Any) -> Request:
+    """As it stands in JSON."""
+    return msgspec.convert(request, Request)
 
 
 class Sessions:
@@ -74,12 +83,12 @@ class Sessions:
             "reopen": {"kind": "reopen", "session": self.ended},
             "delete": {"kind": "delete", "session": self.parent},
             "clear-messages": {"kind": "clear-messages", "session": self.ended},
-            "prune-sessions": {"kind": "prune-sessions", "days": 1},
+            "prune-sessions": {"kind": "prune-sessions", "matching": {"olderThan": "1"}},
         }
         return every[kind]
 
     def apply(self, **request: Any) -> str:
-        plan = self.operations.plan(Request(**request))
+        plan = self.operations.plan(asked(**request))
         assert not plan.refusal, plan.refusal
         outcome = self.operations.apply(plan)
         assert outcome.state == "done", outcome
@@ -98,7 +107,7 @@ def sessions(store: Callable[..., Path], tmp_path: Path) -> Sessions:
 @pytest.mark.parametrize("kind", KINDS)
 def test_planned_done_and_undone(sessions: Sessions, kind: str) -> None:
     before, tree = dump(sessions.database), tree_hash(sessions.home)
-    plan = sessions.operations.plan(Request(**sessions.request(kind)))
+    plan = sessions.operations.plan(asked(**sessions.request(kind)))
     assert plan.writes
     assert tree_hash(sessions.home) == tree, "a plan writes nothing"
     operation = sessions.operations.apply(plan).operation
@@ -120,7 +129,7 @@ def test_planned_done_and_undone(sessions: Sessions, kind: str) -> None:
 def test_two_operators(sessions: Sessions, kind: str) -> None:
     """Both have a plan; the second one is refused, and nothing of it is written."""
     other = Operations(Environment(home=sessions.home), audit=sessions.audit)
-    plans = [one.plan(Request(**sessions.request(kind))) for one in (sessions.operations, other)]
+    plans = [one.plan(asked(**sessions.request(kind))) for one in (sessions.operations, other)]
     sessions.operations.apply(plans[0])
     after = dump(sessions.database)
     with pytest.raises((OperationRefused, SessionNotFound)):
@@ -160,7 +169,7 @@ def test_killed_at_each_step(sessions: Sessions, tmp_path: Path, kind: str, step
     # Before the record is begun there is nothing to tell.
     assert told == ([] if step == "begun" else ["done" if written else "failed"])
     if not written:
-        plan = sessions.operations.undo(operation) if undo else sessions.operations.plan(Request(**request))
+        plan = sessions.operations.undo(operation) if undo else sessions.operations.plan(asked(**request))
         assert sessions.operations.apply(plan).state == "done"
         assert (dump(sessions.database) == before) is undo
 
@@ -209,7 +218,7 @@ def test_a_session_that_a_gateway_holds_is_left_alone(sessions: Sessions) -> Non
         with pytest.raises(OperationRefused, match="a gateway is running and lane"):
             sessions.operations.apply(plan)
         assert dump(sessions.database) == before
-        pruned = sessions.operations.plan(Request(kind="prune-sessions", days=1))
+        pruned = sessions.operations.plan(Request(kind="prune-sessions", matching=PruneFilter(older_than="1")))
         assert not held & {one.session_id for one in pruned.changes.removed}
         assert sessions.apply(kind="rename", session=min(held), title="Beside a gateway")
 
@@ -222,12 +231,15 @@ def test_what_is_refused(sessions: Sessions) -> None:
     assert (
         "has that title; choose another" in plan(Request(kind="rename", session=sessions.ended, title=title)).refusal
     )
-    assert plan(Request(kind="prune-sessions", days=9000)).refusal == "no session that has ended is so"
+    assert (
+        plan(Request(kind="prune-sessions", matching=PruneFilter(older_than="9000"))).refusal
+        == "no session that has ended is so"
+    )
     with pytest.raises(SessionNotFound):
         plan(Request(kind="delete", session="no such"))
     with pytest.raises(ValidationError, match="too long"):
         plan(Request(kind="rename", session=sessions.ended, title="x" * 101))
-    with pytest.raises(ValidationError, match="number of days"):
+    with pytest.raises(ValidationError, match="which sessions"):
         plan(Request(kind="prune-sessions"))
     read_only = Operations(Environment(home=sessions.home), audit=sessions.audit, read_only=True)
     with pytest.raises(OperationRefused, match="read-only"):
@@ -265,7 +277,7 @@ def test_nothing_is_deleted_that_cannot_be_copied(sessions: Sessions) -> None:
     folder.write_text("no folder")
     before = dump(sessions.database)
     with pytest.raises((StoreError, OSError)):
-        sessions.operations.apply(sessions.operations.plan(Request(**sessions.request("delete"))))
+        sessions.operations.apply(sessions.operations.plan(asked(**sessions.request("delete"))))
     assert dump(sessions.database) == before
     assert [one.state for one in sessions.operations.log()] == ["failed"]
 

@@ -6,6 +6,7 @@ said: who else has the session, what becomes of its descendants.
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
@@ -19,7 +20,8 @@ from hermes_tui.lifecycle.lane_index.rows import LaneSessionRow, StoredLanes
 from hermes_tui.lifecycle.operations.facts import Surroundings, look_around
 from hermes_tui.lifecycle.operations.plan import Changes, Plan, Removal, Request, RowChange, basis_of
 from hermes_tui.lifecycle.operations.sessions.tables import SessionTables, removal, session_tables
-from hermes_tui.lifecycle.state_db.export import helpers_of, prunable
+from hermes_tui.lifecycle.state_db.export import helpers_of
+from hermes_tui.lifecycle.state_db.pruning import prunable
 from hermes_tui.lifecycle.state_db.titles import TitleRefused, continued_by, sanitize_title
 
 __all__ = ["draw_up_sessions", "held_by_gateway"]
@@ -67,7 +69,7 @@ def draw_up_sessions(request: Request, rows: StoredLanes, home: HermesHome, proc
         request=request,
         home=str(home.path),
         mode="live" if around.live else "offline",
-        read=tuple(_read_words(concerned, around)),
+        read=tuple(_read_words(request, concerned, around)),
         writes=tuple(draft.writes),
         notes=tuple(draft.notes),
         refusal=draft.refusal,
@@ -184,9 +186,12 @@ def _files_left(ids: Sequence[str], around: Surroundings) -> list[str]:
 def _prune(
     draft: _Draft, request: Request, rows: StoredLanes, tables: SessionTables, around: Surroundings, now: datetime
 ) -> list[LaneSessionRow]:
-    before = now.timestamp() - request.days * 86_400 if request.days else None
-    archived = "archived" in rows.columns
-    ids = prunable(rows.select, before, request.source, empty=request.empty, archived=archived)
+    wanted = request.matching
+    after, before = wanted.period(now)
+    if unknown := wanted.columns - rows.columns:
+        draft.refusal = f"the database of this version of Hermes does not say {min(unknown)} of its sessions"
+        return []
+    ids = prunable(rows.select, wanted, after, before, archived="archived" in rows.columns)
     led_to = held_by_gateway(around)
     held = [one for one in ids if one in led_to]
     ids = [one for one in ids if one not in led_to]
@@ -231,9 +236,12 @@ def _fixed(row: LaneSessionRow) -> object:
     return (row.id, row.title, row.parent_session_id, row.ended_at, row.end_reason, row.message_count)
 
 
-def _read_words(concerned: Sequence[LaneSessionRow], around: Surroundings) -> list[str]:
+def _read_words(request: Request, concerned: Sequence[LaneSessionRow], around: Surroundings) -> list[str]:
     words = ["a gateway is running" if around.live else "no gateway is running"]
-    if len(concerned) == 1:
+    if request.kind == "prune-sessions":
+        found = counted(len(concerned), "session")
+        words.append(f"of those that have ended, {found} fit {shlex.join(request.matching.words)}")
+    elif concerned:
         row = concerned[0]
         title = f" “{row.title}”" if row.title else ""
         state = "has not ended" if row.open else f"ended ({row.end_reason})"

@@ -5,7 +5,7 @@ Each is planned, shown and confirmed as changes of lanes are; a running gateway'
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -37,24 +37,36 @@ _OF_ONE = (
     MenuChoice("x", "Export, then delete …"),
 )
 _OF_ALL = (
-    MenuChoice("p", "Prune …", "those that have ended, by age or without a message"),
+    MenuChoice("p", "Prune …", "those that have ended, by age, chat, person …"),
     MenuChoice("u", "Undo the latest of these changes"),
 )
 _KINDS = {"e": "end", "o": "reopen", "c": "clear-messages", "d": "delete"}
 _KEY = next(key_label(key.keys) for key in KEYS if key.id == "main.manage")
 
 
-class _Age(NamedTuple):
+class _Pruned(NamedTuple):
     """Which sessions are pruned."""
 
+    key: str
     words: str
-    wanted: dict[str, Any]
+    wanted: Mapping[str, Any]
 
 
 _AGES = (
-    _Age("without a message", {"empty": True}),
-    *(_Age(f"begun more than {days} days ago", {"days": days}) for days in (7, 30, 90, 180, 365)),
+    _Pruned("1", "without a message", {"empty": True}),
+    *(
+        _Pruned(str(at), f"begun more than {days} days ago", {"older_than": str(days)})
+        for at, days in enumerate((7, 30, 90, 180, 365), 2)
+    ),
+    _Pruned("7", "all but the last 100", {"keep_last": 100}),
 )
+_ALIKE = (
+    ("s", "source", "source", "from {}"),
+    ("p", "user_id", "user", "of person {}"),
+    ("c", "chat_id", "chat_id", "in chat {}"),
+    ("e", "end_reason", "end_reason", "that ended by {}"),
+)
+"""Key, what the session under the cursor has, the filter of that, and its words."""
 
 
 class HermesSessions:
@@ -89,7 +101,7 @@ class HermesSessions:
 
         def chosen(key: str | None) -> None:
             if key == "p":
-                self._prune(profile)
+                self._prune(profile, one)
             elif key == "u":
                 self._confirmed.propose("Undo", lambda operations, _: _undo(operations, profile), self._agreed)
             elif one is not None and key == "r":
@@ -138,16 +150,27 @@ class HermesSessions:
 
         self._program.push_screen(RenameScreen(compact(known, 200)), named)
 
-    def _prune(self, profile: str) -> None:
-        choices = [MenuChoice(str(at), age.words) for at, age in enumerate(_AGES, 1)]
+    def _prune(self, profile: str, one: SessionSummary | None) -> None:
+        """Ask which: by age, or what they have in common with the session under the cursor."""
+        found = [*_AGES]
+        if one is not None:
+            known = {**one.raw, "source": one.source, "end_reason": one.end_reason}
+            found += [
+                _Pruned(key, words.format(compact(str(value), 40)), {wanted: str(value)})
+                for key, name, wanted, words in _ALIKE
+                if (value := known.get(name))
+            ]
+        choices = [MenuChoice(each.key, each.words) for each in found]
 
         def chosen(key: str | None) -> None:
-            if key is not None:
-                self._plan("prune-sessions", profile, **_AGES[int(key) - 1].wanted)
+            from hermes_tui.lifecycle.state_db.pruning import PruneFilter
 
-        self._program.push_screen(
-            MenuScreen(f"Delete sessions of profile {profile} that have ended", choices), chosen
-        )
+            for each in found:
+                if each.key == key:
+                    self._plan("prune-sessions", profile, matching=PruneFilter(**each.wanted))
+
+        title = f"Delete sessions of profile {profile} that have ended"
+        self._program.push_screen(MenuScreen(title, choices), chosen)
 
     def _plan(self, kind: Any, profile: str, *notes: str, **more: Any) -> None:
         """`notes`: what was done before, to be read in the plan."""

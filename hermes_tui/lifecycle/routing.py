@@ -17,10 +17,11 @@ import msgspec
 
 from hermes_tui.lifecycle.gateway.configuration import GatewayConfig
 from hermes_tui.lifecycle.lane_index.entry import SessionEntry
-from hermes_tui.lifecycle.lane_index.rows import LaneSessionRow, Peer, StoredLanes
+from hermes_tui.lifecycle.lane_index.peer import Peer
+from hermes_tui.lifecycle.lane_index.rows import LaneSessionRow, StoredLanes
 from hermes_tui.lifecycle.local_times import wall
 from hermes_tui.lifecycle.policy import reset_reason
-from hermes_tui.lifecycle.state_db.recoverable import NOT_OVER
+from hermes_tui.lifecycle.state_db.recoverable import BOUNDARIES
 
 __all__ = ["Route", "next_message", "recovered_lanes", "route"]
 
@@ -103,14 +104,15 @@ def recovered_lanes(rows: StoredLanes, lanes: Mapping[str, SessionEntry], profil
 
 
 def _not_over(rows: StoredLanes, lanes: Mapping[str, Peer]) -> list[LaneSessionRow]:
-    """The sessions of these lanes, or of a chat that one of them has, which were not ended on purpose: a lane that
-    finds none among them would look through all."""
+    """The sessions of these lanes, or of a chat that one of them has, which were not ended on purpose, and those
+    behind whose end Hermes does not look: a lane that finds none among them would look through all."""
     if not {"ended_at", "end_reason", "session_key", "chat_id"} <= rows.columns:
         return []
     chats = [peer.chat_id for peer in lanes.values() if peer.chat_id is not None]
     # `+` keeps the order of the table, which decides between sessions that began at the same time.
+    wanted = f"({rows.rule.not_over} OR end_reason IN {BOUNDARIES})" if rows.rule.fenced else rows.rule.not_over
     return rows.sessions_where(
-        f"{NOT_OVER} AND (+session_key IN (SELECT value FROM json_each(?))"  # noqa: S608 - ours
+        f"{wanted} AND (+session_key IN (SELECT value FROM json_each(?))"  # noqa: S608 - ours
         " OR COALESCE(chat_id, '') IN (SELECT value FROM json_each(?)))",
         [json.dumps(list(lanes)), json.dumps(chats)],
     )

@@ -32,7 +32,8 @@ if __name__ == "__main__":
 from hermes_tui.errors import SessionNotFound
 from hermes_tui.lifecycle.gateway.configuration import GatewayConfig
 from hermes_tui.lifecycle.lane_index.entry import SessionEntry
-from hermes_tui.lifecycle.lane_index.rows import Peer, StoredLanes
+from hermes_tui.lifecycle.lane_index.peer import Peer
+from hermes_tui.lifecycle.lane_index.rows import StoredLanes
 from hermes_tui.lifecycle.local_times import from_wall
 from hermes_tui.lifecycle.policy import SessionResetPolicy
 from hermes_tui.lifecycle.routing import next_message

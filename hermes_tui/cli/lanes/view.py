@@ -54,7 +54,7 @@ def gateway_words(profile: Profile, now: datetime) -> str:
         details.append(f"{counted(gateway.active_agents, 'turn')} running")
     if profile.rules is not None:
         version = f"Hermes {profile.rules.version}" if profile.rules.version else ""
-        old = "" if profile.rules.verdict == "proven" else f"lanes are fixed while it runs: {profile.rules.reason}"
+        old = "" if profile.rules.allow(True) else f"lanes are fixed while it runs: {profile.rules.reason}"
         details += [part for part in (version, old) if part]
     return f"gateway running ({safe(', '.join(details))})" if details else "gateway running"
 

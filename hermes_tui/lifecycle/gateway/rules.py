@@ -3,7 +3,9 @@
 Before it routes a message, Hermes 0.19 looks at the session's row, and takes lanes up again by rules of its own;
 that is what operations beside a live gateway rest on. Earlier versions do not look, or write a dead session back
 (facts on Hermes, section 4.3); later ones find other sessions: 0.21 passes over one that was left by a reset or a
-switch. A process does not say its version, so it is told from the installation that it runs from.
+switch. Its routing was read in the source and not run: what gives a lane another session is offered there where its
+own search, tried on the planned result, finds what is wanted; all else is refused. A process does not say its
+version, so it is told from the installation that it runs from.
 """
 
 from __future__ import annotations
@@ -17,12 +19,16 @@ from hermes_tui.lifecycle.gateway.process import Gateway
 from session_adapters.model import JsonRecord
 from session_adapters.proc import words_of
 
-__all__ = ["SCHEMA", "UNSURE", "VERSION", "Rules", "newer_schema", "rules_of"]
+__all__ = ["READ_SCHEMA", "SCHEMA", "UNSURE", "VERSION", "Rules", "newer_schema", "rules_of"]
 
 VERSION = (0, 19)
 """The version whose rules are known: they were compared with the real program."""
 SCHEMA = 22
 """Its schema."""
+READ_VERSION = (0, 21)
+"""Another one: its search for a session is known from its source."""
+READ_SCHEMA = 30
+"""Of that."""
 
 _INSTALLED = re.compile(r"hermes_agent-(\d+)\.(\d+)[^-]*\.dist-info")
 UNSURE = timedelta(seconds=1)
@@ -32,18 +38,23 @@ UNSURE = timedelta(seconds=1)
 class Rules(JsonRecord, frozen=True):
     """What is known of a gateway's version, and what follows."""
 
-    verdict: Literal["proven", "old", "newer", "unproven"]
-    """proven: reset, suspend and resume take effect at the lane's next message. Otherwise nothing is changed while
-    it runs."""
+    verdict: Literal["proven", "read", "old", "newer", "unproven"]
+    """proven: reset, suspend and resume take effect at the lane's next message. read: by its source they do, where
+    its own search finds what is wanted. Otherwise nothing is changed while it runs."""
     reason: str
     """One sentence without a full stop: how that is known."""
     version: str | None = None
     """`0.19`, where the installation tells it."""
 
+    def allow(self, switches: bool) -> bool:
+        """Whether a lane may be changed beside it; `switches`: given another session."""
+        return self.verdict == "proven" or (switches and self.verdict == "read")
 
-def newer_schema(schema: int | None) -> str:
-    """Of a database whose Hermes is later than the one whose rules are known: a clause; else empty."""
-    if schema is None or schema <= SCHEMA:
+
+def newer_schema(schema: int | None, *, switches: bool = False) -> str:
+    """Of a database whose Hermes is later than the one whose rules are known: a clause; else empty. `switches`: only
+    its search for a session has to be known."""
+    if schema is None or schema <= SCHEMA or (switches and schema == READ_SCHEMA):
         return ""
     return f"its database has schema {schema}, later than Hermes {_name(VERSION)}'s ({SCHEMA}), whose rules are known"
 
@@ -53,7 +64,8 @@ def rules_of(gateway: Gateway, schema: int | None, proc: Path = Path("/proc")) -
     if schema is not None and schema < SCHEMA:
         reason = f"its database has schema {schema}, older than Hermes {_name(VERSION)}'s ({SCHEMA})"
         return Rules(verdict="old", reason=reason)
-    if newer := newer_schema(schema):
+    newer = newer_schema(schema)
+    if newer and schema != READ_SCHEMA:
         return Rules(verdict="newer", reason=newer)
     version, installed = _installation(gateway, proc)
     if version is None or installed is None or gateway.since is None:
@@ -62,6 +74,10 @@ def rules_of(gateway: Gateway, schema: int | None, proc: Path = Path("/proc")) -
         reason = f"Hermes {_name(version)} was installed after this gateway was started"
         return Rules(verdict="unproven", reason=reason)
     reason = f"it runs Hermes {_name(version)}"
+    if newer and version == READ_VERSION:
+        return Rules(verdict="read", reason=f"{reason}, of which only the source was read", version=_name(version))
+    if newer:  # another program than the one that brought the database to that schema
+        return Rules(verdict="newer", reason=f"{reason}, and {newer}", version=_name(version))
     if version == VERSION:
         return Rules(verdict="proven", reason=reason, version=_name(version))
     reason += f", and only the rules of {_name(VERSION)} are known"

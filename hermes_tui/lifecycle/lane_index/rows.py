@@ -13,16 +13,23 @@ from typing import Any, NamedTuple
 import apsw
 import msgspec
 
-from hermes_tui.lifecycle.lane_index.entry import SessionEntry
-from hermes_tui.lifecycle.source import SessionSource
+from hermes_tui.lifecycle.lane_index.cells import as_bytes, json_of, text_of
+from hermes_tui.lifecycle.lane_index.peer import Peer
 from hermes_tui.lifecycle.state_db.connection.store import Store
-from hermes_tui.lifecycle.state_db.recoverable import NOT_OVER, RECOVERABLE, SAME_PEER, belongs_to, recoverable
+from hermes_tui.lifecycle.state_db.recoverable import (
+    BOUNDARIES,
+    SAME_PEER,
+    RecoveryRule,
+    belongs_to,
+    recoverable,
+    rule_of,
+)
 
-__all__ = ["KEPT", "LaneSessionRow", "MessagePlace", "Peer", "RoutingRow", "StoredLanes", "insert"]
+__all__ = ["KEPT", "LaneSessionRow", "MessagePlace", "RoutingRow", "StoredLanes", "insert"]
 
 _MANY = 400
 """Ids in one statement."""
-_TIMES = ("started_at", "ended_at")
+_TIMES = ("started_at", "ended_at", "last_activity_at")
 _COUNTS = ("message_count", "input_tokens", "output_tokens", "expiry_finalized")
 _NUMBERS = (*_TIMES, *_COUNTS)
 _LONGEST = 100
@@ -61,16 +68,17 @@ class LaneSessionRow(msgspec.Struct, frozen=True, kw_only=True):
     input_tokens: int | None = None
     output_tokens: int | None = None
     expiry_finalized: int | None = None
+    last_activity_at: float | None = None
+    """In databases of schema 30; None in others."""
 
     @property
     def open(self) -> bool:
         """Hermes would go on with it as it is."""
         return self.end_reason is None
 
-    @property
-    def recoverable(self) -> bool:
-        """Hermes would bring it back, given a message in it."""
-        return self.ended_at is None or self.end_reason in RECOVERABLE
+    def recoverable(self, rule: RecoveryRule) -> bool:
+        """It was not ended on purpose."""
+        return self.ended_at is None or self.end_reason in rule.accidents
 
 
 class MessagePlace(NamedTuple):
@@ -84,26 +92,6 @@ class MessagePlace(NamedTuple):
 
 KEPT = LaneSessionRow.__struct_fields__
 """Columns that a copy has, as far as the store has them."""
-
-
-class Peer(msgspec.Struct, frozen=True):
-    """Whom a session talks to, as its row says it."""
-
-    source: str
-    user_id: str | None
-    chat_id: str | None
-    chat_type: str | None
-    thread_id: str | None
-
-    @classmethod
-    def of(cls, source: SessionSource) -> Peer:
-        """The peer of messages from there."""
-        return cls(source.platform, source.user_id, source.chat_id, source.chat_type, source.thread_id)
-
-    @classmethod
-    def of_entry(cls, entry: SessionEntry) -> Peer:
-        """The peer of the lane's messages; of an entry without an origin only the platform is known."""
-        return cls.of(entry.origin) if entry.origin else cls(entry.platform or "unknown", None, None, None, None)
 
 
 class StoredLanes:
@@ -128,6 +116,11 @@ class StoredLanes:
         """Of `sessions`."""
         return self.columns_of("sessions")
 
+    @property
+    def rule(self) -> RecoveryRule:
+        """By which the store's Hermes takes sessions up again."""
+        return rule_of(self.columns)
+
     def columns_of(self, table: str) -> frozenset[str]:
         """Of a table whose name is ours; empty if there is none."""
         return frozenset(name for _, name, *_ in self.select(f"PRAGMA table_info({table})"))
@@ -149,10 +142,12 @@ class StoredLanes:
         """Every row of the routing table, of whatever scope, in its order."""
         if not self.has_routing:
             return []
-        texts = ", ".join(map(_bytes, ("scope", "session_key", "entry_json")))
+        texts = ", ".join(map(as_bytes, ("scope", "session_key", "entry_json")))
         found = self.select(f"SELECT {texts}, updated_at FROM gateway_routing")  # noqa: S608 - ours
         return [
-            RoutingRow(_text(scope), _text(key), _json(entry), updated if isinstance(updated, int | float) else None)
+            RoutingRow(
+                text_of(scope), text_of(key), json_of(entry), updated if isinstance(updated, int | float) else None
+            )
             for scope, key, entry, updated in found
         ]
 
@@ -186,9 +181,18 @@ class StoredLanes:
         same = " AND ".join(SAME_PEER[first:])
         values = [peer.user_id, peer.chat_id, peer.chat_type, peer.thread_id][first:]
         return self.sessions_where(
-            f"{NOT_OVER} AND ((session_key = ? AND source = ?) OR (source = ? AND {same}))"
+            f"{self.rule.not_over} AND ((session_key = ? AND source = ?) OR (source = ? AND {same}))"
             " ORDER BY (session_key IS NOT ?), started_at DESC, id DESC",
             [key, peer.source, peer.source, *values, key],
+        )
+
+    def boundaries(self, peer: Peer) -> list[LaneSessionRow]:
+        """The peer's sessions that were ended on purpose, where what was said before is not taken up behind them."""
+        if not self.rule.fenced:
+            return []
+        return self.sessions_where(
+            f"source = ? AND {' AND '.join(SAME_PEER)} AND end_reason IN {BOUNDARIES}",
+            (peer.source, peer.user_id, peer.chat_id, peer.chat_type, peer.thread_id),
         )
 
     def recovered(self, key: str, peer: Peer, profile: str | None) -> str:
@@ -204,6 +208,7 @@ class StoredLanes:
             chat_id=peer.chat_id,
             chat_type=peer.chat_type,
             thread_id=peer.thread_id,
+            rule=self.rule,
         )
         row = self.session(found) if found else None
         return row.id if row is not None and belongs_to(row.session_key, key, profile) else ""
@@ -229,7 +234,7 @@ class StoredLanes:
             " ORDER BY m.id LIMIT 1",
             (key, without, after),
         )
-        return MessagePlace(int(found[0][0]), _text(found[0][1]), found[0][2]) if found else None
+        return MessagePlace(int(found[0][0]), text_of(found[0][1]), found[0][2]) if found else None
 
     def has_message_until(self, session_id: str, last: int) -> bool:
         """Whether anything was said in it by the time of message `last`."""
@@ -300,7 +305,7 @@ class StoredLanes:
             return []
         texts = {name for name in names if name not in _NUMBERS}
         chosen = ", ".join(
-            f"NULL AS {name}" if name not in self.columns else _bytes(name) if name in texts else name
+            f"NULL AS {name}" if name not in self.columns else as_bytes(name) if name in texts else name
             for name in names
         )
         found = self.select(f"SELECT {chosen} FROM sessions WHERE {condition}", values)  # noqa: S608 - ours
@@ -328,22 +333,5 @@ def _rows(names: Sequence[str], found: Iterable[tuple[Any, ...]]) -> Iterator[La
             row[name] = row[name] if isinstance(row[name], int) else None
         for name, value in row.items():
             if isinstance(value, bytes):
-                row[name] = _text(value)
+                row[name] = text_of(value)
         yield LaneSessionRow(**row)
-
-
-def _bytes(column: str) -> str:
-    """A text column as its bytes: text that is no UTF-8 in one row would otherwise hide all the others."""
-    return f"CAST({column} AS BLOB)"
-
-
-def _json(value: Any) -> str:
-    """JSON that is no UTF-8 is none: what is read of it could not be compared with what stands there."""
-    try:
-        return value.decode() if isinstance(value, bytes) else _text(value)
-    except UnicodeDecodeError:
-        return f"\ufffd{_text(value)}"
-
-
-def _text(value: Any) -> str:
-    return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)

@@ -19,7 +19,8 @@ from hermes_tui.lifecycle.keys import is_shared_multi_user_session
 from hermes_tui.lifecycle.lane_index.entry import SessionEntry
 from hermes_tui.lifecycle.lane_index.index_file import IndexFile, read_index
 from hermes_tui.lifecycle.lane_index.loaded import IndexedLane, indexed_lanes
-from hermes_tui.lifecycle.lane_index.rows import LaneSessionRow, Peer, StoredLanes
+from hermes_tui.lifecycle.lane_index.peer import Peer
+from hermes_tui.lifecycle.lane_index.rows import LaneSessionRow, StoredLanes
 
 __all__ = ["LaneFacts", "Surroundings", "look_around", "read_facts"]
 
@@ -108,7 +109,7 @@ class LaneFacts(msgspec.Struct, frozen=True, kw_only=True):
 
 def _state(row: LaneSessionRow | None) -> object:
     """A row without what changes with every message, and what Hermes adds by and by."""
-    fleeting = dict.fromkeys(("title", "model", "message_count", "input_tokens", "output_tokens"))
+    fleeting = dict.fromkeys(("title", "model", "message_count", "input_tokens", "output_tokens", "last_activity_at"))
     return None if row is None else msgspec.structs.replace(row, **fleeting)
 
 

@@ -15,7 +15,8 @@ import msgspec
 from hermes_tui.display import counted
 from hermes_tui.errors import EntryError
 from hermes_tui.lifecycle.lane_index.entry import SessionEntry
-from hermes_tui.lifecycle.lane_index.rows import KEPT, Peer, StoredLanes, insert
+from hermes_tui.lifecycle.lane_index.peer import Peer
+from hermes_tui.lifecycle.lane_index.rows import KEPT, StoredLanes, insert
 from hermes_tui.lifecycle.operations.facts import LaneFacts
 from hermes_tui.lifecycle.operations.plan import Changes, RowChange
 from hermes_tui.lifecycle.policy import next_reset
@@ -121,6 +122,8 @@ def _planned(rows: StoredLanes, facts: LaneFacts, changes: Changes) -> Iterator[
     for one in (facts.row, facts.target):
         ids += [one.id, *rows.continuations(one.id)] if one is not None else []
     ids += [one.session_id for one in changes.rows]
+    if facts.entry is not None:
+        ids += [one.id for one in rows.boundaries(Peer.of_entry(facts.entry))]
     with rows.copy(rows.sessions(ids).values()) as connection:
         for change in changes.rows:
             _change(connection, change, rows.columns)

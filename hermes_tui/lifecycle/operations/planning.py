@@ -12,6 +12,7 @@ from pathlib import Path
 from hermes_tui.display import counted
 from hermes_tui.errors import ValidationError
 from hermes_tui.lifecycle.gateway.homes import HermesHome
+from hermes_tui.lifecycle.gateway.rules import READ_SCHEMA
 from hermes_tui.lifecycle.lane_index.rows import StoredLanes
 from hermes_tui.lifecycle.operations.draft import Draft, ended_words
 from hermes_tui.lifecycle.operations.facts import LaneFacts, Surroundings, look_around, read_facts
@@ -58,6 +59,11 @@ def draw_up(request: Request, rows: StoredLanes, home: HermesHome, proc: Path, n
         facts = read_facts(rows, around, request.key, request.target)
         lanes = [facts]
         draft = _draft(request, facts, now, new)
+        if around.schema == READ_SCHEMA:
+            draft.notes.append(
+                "the database is Hermes 0.21's, of which only the source was read: by its own search for a session,"
+                " tried on the planned result, the next message goes where it is said"
+            )
         if not draft.refusal:
             _foresee(draft, outlook(rows, facts, draft.changes, now), facts)
     return Plan(

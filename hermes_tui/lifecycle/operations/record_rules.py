@@ -16,7 +16,8 @@ from pathlib import Path
 from hermes_tui.errors import EntryError, ValidationError
 from hermes_tui.lifecycle.keys import is_shared_multi_user_session
 from hermes_tui.lifecycle.lane_index.entry import SessionEntry, check_session_id, check_session_key
-from hermes_tui.lifecycle.lane_index.rows import LaneSessionRow, Peer, StoredLanes
+from hermes_tui.lifecycle.lane_index.peer import Peer
+from hermes_tui.lifecycle.lane_index.rows import LaneSessionRow, StoredLanes
 from hermes_tui.lifecycle.operations.draft import NEW_ROW, PEER
 from hermes_tui.lifecycle.operations.facts import Surroundings
 from hermes_tui.lifecycle.operations.plan import SESSION_KINDS, Cell, Changes, Request, RowChange
@@ -24,7 +25,7 @@ from hermes_tui.lifecycle.operations.planning import checked
 from hermes_tui.lifecycle.operations.record import AuditRecord
 from hermes_tui.lifecycle.operations.sessions.record_check import check_session_record
 from hermes_tui.lifecycle.operations.switches import END_REASONS, FRESH
-from hermes_tui.lifecycle.state_db.recoverable import RECOVERABLE
+from hermes_tui.lifecycle.state_db.recoverable import RULE_0_21
 
 __all__ = ["LONGEST_TEXT", "check_record", "misfit"]
 
@@ -172,7 +173,9 @@ def _check_rows(record: AuditRecord, request: Request) -> None:
 def _check_ended(row: RowChange, reason: str) -> None:
     before, after = row.before or {}, row.after or {}
     _need(before.keys() == after.keys() == _ENDS, f"more of {row.session_id} changes than its end")
-    _need(before["ended_at"] is None or before["end_reason"] in RECOVERABLE, f"{row.session_id} was over before")
+    _need(
+        before["ended_at"] is None or before["end_reason"] in RULE_0_21.accidents, f"{row.session_id} was over before"
+    )
     _need(after["ended_at"] is not None and after["end_reason"] == reason, f"{row.session_id} ends otherwise")
 
 

@@ -2,31 +2,35 @@
 
 from __future__ import annotations
 
-from hermes_tui.lifecycle.gateway.rules import newer_schema
+from hermes_tui.lifecycle.gateway.rules import READ_SCHEMA, newer_schema
 from hermes_tui.lifecycle.operations.facts import LaneFacts, Surroundings
+from hermes_tui.lifecycle.state_db.recoverable import rule_of
 
 __all__ = ["obstacle", "surroundings_obstacle"]
 
 
-def surroundings_obstacle(around: Surroundings) -> str:
-    """Why no lane of that home can be changed now, whatever it is; empty if it can."""
+def surroundings_obstacle(around: Surroundings, *, switches: bool = False) -> str:
+    """Why no lane of that home can be changed now, whatever it is; empty if it can. `switches`: the lane gets another
+    session, of which the version's own search is tried on the planned result."""
     gateway = around.gateway
+    switches = switches and (around.schema != READ_SCHEMA or rule_of(around.columns).fenced)
     if gateway.state == "unknown":
         return f"whether a gateway runs cannot be told ({gateway.reason}), and beside one the change could be lost"
     if not around.live and around.file.fault:
         return f"{around.home.index_file} may not be rewritten: {around.file.fault}; repair it or move it away first"
     rules = around.rules
-    if not around.live and (newer := newer_schema(around.schema)):
+    allowed = rules is not None and rules.allow(switches)
+    if not around.live and (newer := newer_schema(around.schema, switches=switches)):
         return f"{newer}: what a gateway of that version would make of it is not known"
-    if around.live and (rules is None or rules.verdict != "proven"):
+    if around.live and not allowed:
         why = rules.reason if rules else "its version is not known"
         return f"a gateway is running and {why}: what is changed beside it would be lost; {around.stop_first}"
     return ""
 
 
-def obstacle(facts: LaneFacts) -> str:
-    """Why this lane cannot be changed now; empty if it can."""
-    general = surroundings_obstacle(facts.around)
+def obstacle(facts: LaneFacts, *, switches: bool = False) -> str:
+    """Why this lane cannot be changed now; empty if it can. `switches`: see `surroundings_obstacle`."""
+    general = surroundings_obstacle(facts.around, switches=switches)
     if general:
         return general
     if facts.lane.fault or facts.entry is None:

@@ -25,6 +25,7 @@ from hermes_tui.lifecycle.operations.draft import Draft, closing, ended_words, e
 from hermes_tui.lifecycle.operations.facts import LaneFacts
 from hermes_tui.lifecycle.operations.plan import Changes, RowChange
 from hermes_tui.lifecycle.operations.refusals import obstacle
+from hermes_tui.lifecycle.state_db.recoverable import rule_of
 
 __all__ = ["END_REASONS", "FRESH", "reset", "resume", "suspend"]
 
@@ -56,7 +57,7 @@ FRESH = {
 
 def reset(facts: LaneFacts, now: datetime, new: str = "") -> Draft:
     """The next message finds a new, empty conversation; `new` is its id, if one was chosen before."""
-    refusal = obstacle(facts)
+    refusal = obstacle(facts, switches=True)
     if refusal or facts.entry is None:
         return Draft(refusal=refusal)
     if facts.around.live:
@@ -84,7 +85,7 @@ def reset(facts: LaneFacts, now: datetime, new: str = "") -> Draft:
 
 def suspend(facts: LaneFacts, now: datetime) -> Draft:
     """As a reset, but left to the next message: until then the lane keeps its session."""
-    refusal = obstacle(facts)
+    refusal = obstacle(facts, switches=True)
     if refusal or facts.entry is None:
         return Draft(refusal=refusal)
     if facts.around.live:
@@ -115,7 +116,7 @@ def suspend(facts: LaneFacts, now: datetime) -> Draft:
 
 def resume(facts: LaneFacts, now: datetime, target: str, force: bool) -> Draft:
     """The lane goes on in another session that is there."""
-    refusal = obstacle(facts) or _target_obstacle(facts, target, force)
+    refusal = obstacle(facts, switches=True) or _target_obstacle(facts, target, force)
     if refusal or facts.entry is None or facts.target is None:
         return Draft(refusal=refusal)
     live = facts.around.live
@@ -188,7 +189,7 @@ def _close_all(facts: LaneFacts, now: datetime, reason: str) -> Draft:
 def _closable(facts: LaneFacts) -> list[LaneSessionRow]:
     """The lane's session and whatever else could be brought back, but no other lane's session."""
     found = {row.id: row for row in facts.recoverable if row.id not in facts.occupied}
-    if facts.row is not None and facts.row.recoverable:
+    if facts.row is not None and facts.row.recoverable(rule_of(facts.around.columns)):
         found = {facts.row.id: facts.row, **found}
     return list(found.values())
 

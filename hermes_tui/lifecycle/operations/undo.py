@@ -15,6 +15,7 @@ from hermes_tui.lifecycle.operations.plan import Changes, Plan, Request, basis_o
 from hermes_tui.lifecycle.operations.record import Operation
 from hermes_tui.lifecycle.operations.record_rules import misfit
 from hermes_tui.lifecycle.operations.refusals import surroundings_obstacle
+from hermes_tui.lifecycle.operations.switches import END_REASONS
 from hermes_tui.lifecycle.operations.verify import Outcome, side_of_file, side_of_rows
 
 __all__ = ["draw_up_undo"]
@@ -38,7 +39,7 @@ def draw_up_undo(
     stored, filed = side_of_rows(begun.changes, rows), side_of_file(begun.changes, around)
     changes = begun.changes.inverse
     found = ""
-    refusal = surroundings_obstacle(around)
+    refusal = surroundings_obstacle(around, switches=begun.request.kind in END_REASONS)
     if now.state in ("undone", "failed"):
         refusal = f"it is {now.state} already" if now.state == "undone" else "nothing was written then"
     elif strange := misfit(begun, rows, around):

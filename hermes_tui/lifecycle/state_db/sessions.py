@@ -13,7 +13,7 @@ from hermes_tui.errors import SessionNotFound
 from hermes_tui.lifecycle.state_db.connection.failures import RuleBroken
 from hermes_tui.lifecycle.state_db.connection.rows import Row
 from hermes_tui.lifecycle.state_db.connection.store import Store
-from hermes_tui.lifecycle.state_db.recoverable import RECOVERABLE
+from hermes_tui.lifecycle.state_db.recoverable import RULE_0_19
 
 __all__ = [
     "create_session",
@@ -101,7 +101,7 @@ def promote_to_session_reset(store: Store, session_id: str, reason: str = "sessi
         changed = store.execute(
             "UPDATE sessions SET ended_at = ?, end_reason = ?"
             " WHERE id = ? AND (ended_at IS NULL OR end_reason IN (?, ?))",
-            (store.clock(), reason, session_id, *RECOVERABLE),
+            (store.clock(), reason, session_id, *RULE_0_19.accidents),
         )
     return changed > 0
 

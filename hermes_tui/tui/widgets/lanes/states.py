@@ -115,7 +115,7 @@ def gateway_words(profile: Profile, now: datetime, room: int = 1000) -> tuple[st
     if gateway.active_agents is not None:
         turns = gateway.active_agents
         more.append(f"{counted(turns, 'turn') if turns else 'no turns'} running")
-    if profile.rules is not None and profile.rules.verdict != "proven":
+    if profile.rules is not None and not profile.rules.allow(True):
         more.append(f"not to be worked beside: {safe(profile.rules.reason)}")
     tries = (f"gateway{version}{pid} {up}", f"gateway {up}", f"gateway {up.split()[0]}")
     for base in tries:

@@ -87,6 +87,7 @@ class GatewayRunner:
             overrides=self.overrides,
             redact_pii=redact_pii,
             agent_writes=agent_writes,
+            sleep=sleep,
         )
         self.watcher = ExpiryWatcher(
             store,
@@ -245,7 +246,9 @@ class GatewayRunner:
                 if turn.cancelled() and not self._stopping:
                     self._forget([event])
                 elif not turn.cancelled() and (error := turn.exception()) is not None:
-                    write_failure(error)  # the store's, or ours: the message stays unhandled
+                    write_failure(
+                        error
+                    )  # the store's, or ours: it stays unhandled, for a platform that delivers it again
                 event = None if self._stopping else self.queue.drain(key)
                 self._changed()
         finally:

@@ -12,8 +12,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, MutableMapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
+from hermes_tui.errors import StoreError
 from hermes_tui.lifecycle.context import build_session_context
 from hermes_tui.lifecycle.context_prompt import build_session_context_prompt
 from hermes_tui.lifecycle.lane_index.entry import SessionEntry
@@ -25,13 +26,19 @@ from hermes_tui.lifecycle.source import SessionContext, SessionSource
 from hermes_tui.lifecycle.store import SessionStore
 from hermes_tui.platform.log import write_failure
 
-__all__ = ["RESETS", "STOP", "TurnRunner"]
+__all__ = ["LOST", "NOT_KEPT", "RESETS", "STOP", "TurnRunner"]
+
+_T = TypeVar("_T")
 
 RESETS = ("/new", "/reset")
 STOP = "/stop"
 _NON_INTERACTIVE = ("api_server", "webhook")
 """Platforms on which nobody is there to be asked."""
 FAILED = "The agent failed; nothing more is known here. Send the message again, or /new for a fresh session."
+NOT_KEPT = "Your message cannot be kept just now; it is tried again."
+LOST = "Your message could not be kept, and nobody answers it. Send it again later."
+_PAUSES = (1.0, 5.0, 30.0)
+"""Seconds between the tries to keep a message."""
 TIMED_OUT = "The agent was stopped after {:.0f} minutes (agent.gateway_timeout); send the message again."
 
 
@@ -49,8 +56,10 @@ class TurnRunner:
         overrides: MutableMapping[str, Any],
         redact_pii: bool,
         agent_writes: bool,
+        sleep: Callable[[float], Awaitable[None]],
     ) -> None:
         """As for `GatewayRunner`."""
+        self._sleep = sleep
         self._home = home
         self._store = store
         self._cache = cache
@@ -66,7 +75,8 @@ class TurnRunner:
         self._counted = set(restart_counts(self._home)[0])
 
     async def take(self, key: str, event: MessageEvent) -> None:
-        """A command, a message that had its turn before, or a turn. Raises `StoreError`."""
+        """A command, a message that had its turn before, or a turn. Raises `StoreError` where the message could not
+        be kept after some tries: its chat was told, and no agent has seen it."""
         word = event.text.partition(" ")[0]
         if word in RESETS:
             await self._reset(key, event)
@@ -80,25 +90,23 @@ class TurnRunner:
     async def _reset(self, key: str, event: MessageEvent) -> None:
         await asyncio.to_thread(self._cache.close, key)
         self._overrides.pop(key, None)
-        if await asyncio.to_thread(self._store.reset_session, key) is None:
-            await asyncio.to_thread(self._store.get_or_create_session, event.source)
+        if await self._kept(event, lambda: self._store.reset_session(key)) is None:
+            await self._kept(event, lambda: self._store.get_or_create_session(event.source))
         await self._say(event.source, "New session.")
 
     async def _known(self, key: str, event: MessageEvent) -> bool:
         """Whether the message had its turn before it was delivered again; its answer is then sent once more: nobody
         knows whether it arrived."""
-        if event.message_id is None:
+        entry, message_id = self._store.peek(key), event.message_id
+        if entry is None or message_id is None:
             return False
-        entry = self._store.peek(key)
-        if entry is None:
-            return False
-        answer = await asyncio.to_thread(self._store.answer_to, entry.session_id, event.message_id)
+        answer = await self._kept(event, lambda: self._store.answer_to(entry.session_id, message_id))
         if answer:
             await self._say(event.source, answer)
         return answer is not None
 
     async def _turn(self, key: str, event: MessageEvent) -> None:
-        entry = await asyncio.to_thread(self._store.get_or_create_session, event.source)
+        entry = await self._kept(event, lambda: self._store.get_or_create_session(event.source))
         if event.internal and not entry.resume_pending:
             return  # its mark has grown stale between the start and now
         if entry.was_auto_reset or entry.is_fresh_reset:
@@ -121,16 +129,37 @@ class TurnRunner:
         )
         if not self._agent_writes and not event.internal:
             asked = [{"role": "user", "content": one.text, "message_id": one.message_id} for one in event.messages]
-            await asyncio.to_thread(self._store.append_asked, entry.session_id, asked)
+            await self._kept(event, lambda: self._store.append_asked(entry.session_id, asked))
         answer, succeeded = await self._answered(key, turn)
         if not self._agent_writes:
             said = {"role": "assistant", "content": answer}
             await asyncio.to_thread(self._store.append_to_transcript, entry.session_id, said)
-        await asyncio.to_thread(self._store.update_session, key)
-        if succeeded:
-            await asyncio.to_thread(self._succeeded, key)
+        try:
+            await asyncio.to_thread(self._store.update_session, key)
+            if succeeded:
+                await asyncio.to_thread(self._succeeded, key)
+        except StoreError as error:  # the turn was taken all the same, and its answer is waited for
+            write_failure(error)
         if answer:
             await self._say(event.source, answer)
+
+    async def _kept(self, event: MessageEvent, keep: Callable[[], _T]) -> _T:
+        """What the store does before the agent is asked: tried again for a while, which the chat is told. Raises
+        `StoreError` after the last try."""
+        for pause in _PAUSES:
+            try:
+                return await asyncio.to_thread(keep)
+            except StoreError as error:
+                write_failure(error)
+            if pause == _PAUSES[0] and not event.internal:
+                await self._say(event.source, NOT_KEPT)
+            await self._sleep(pause)
+        try:
+            return await asyncio.to_thread(keep)
+        except StoreError:
+            if not event.internal:
+                await self._say(event.source, LOST)
+            raise
 
     def _text(self, entry: SessionEntry, event: MessageEvent, context: SessionContext) -> str:
         """What the model is shown."""

@@ -11,12 +11,14 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from hermes_tui.errors import StoreError
 from hermes_tui.lifecycle.gateway.configuration import GatewayConfig
 from hermes_tui.lifecycle.policy import SessionResetPolicy
 from hermes_tui.lifecycle.recovery import restart_counts
 from hermes_tui.lifecycle.runtime.agent_cache import AgentCache
 from hermes_tui.lifecycle.runtime.events import Agent, AgentTurn, MessageEvent
 from hermes_tui.lifecycle.runtime.runner import GatewayRunner
+from hermes_tui.lifecycle.runtime.turn_runner import LOST, NOT_KEPT
 from hermes_tui.lifecycle.source import SessionContext, SessionSource
 from hermes_tui.lifecycle.store import SessionStore
 
@@ -356,3 +358,89 @@ async def test_a_turn_that_ends_well_breaks_the_loop(house: House) -> None:
     await gateway.idle()
     assert restart_counts(house.home) == ({}, "")
     await gateway.stop()
+
+
+class FullDisk:
+    """A store that does not take what is asked for a while."""
+
+    def __init__(
+        self, house: House, monkeypatch: pytest.MonkeyPatch, times: int, method: str = "append_asked"
+    ) -> None:
+        self.left = times
+        self.pauses: list[float] = []
+        real = getattr(SessionStore, method)
+
+        def refused(store: SessionStore, *arguments: Any, **options: Any) -> Any:
+            if self.left:
+                self.left -= 1
+                raise StoreError("database or disk is full")
+            return real(store, *arguments, **options)
+
+        monkeypatch.setattr(SessionStore, method, refused)
+
+    async def sleep(self, seconds: float) -> None:
+        """The watcher's first look, and the pauses between tries."""
+        if seconds >= 60:
+            await asyncio.Event().wait()
+        self.pauses.append(seconds)
+        await asyncio.sleep(0)
+
+
+@pytest.mark.parametrize("method", ["append_asked", "get_or_create_session"])
+async def test_a_message_that_cannot_be_kept_is_tried_again_and_keeps_its_place(
+    house: House, monkeypatch: pytest.MonkeyPatch, method: str
+) -> None:
+    disk = FullDisk(house, monkeypatch, 2, method)
+    async with house.gateway(sleep=disk.sleep) as gateway:
+        for text in ("one", "/queue two"):
+            gateway.handle(message(text))
+        await gateway.idle()
+        assert house.said() == [NOT_KEPT, "re: one", "re: two"], "it is said once, and the order stays"
+        assert [turn.text for turn in house.turns] == ["one", "two"], "the agent has each once"
+        assert (disk.pauses, house.handled) == ([1.0, 5.0], ["one", "/queue two"])
+        entry = gateway.store.peek(KEY)
+        assert entry is not None
+        kept = [one["content"] for one in gateway.store.load_transcript(entry.session_id) if one["role"] == "user"]
+        assert kept == ["one", "two"]
+
+
+async def test_a_message_that_is_never_kept_is_said_to_be_lost_and_stays_undelivered(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    disk = FullDisk(house, monkeypatch, 4)
+    async with house.gateway(sleep=disk.sleep) as gateway:
+        for text in ("one", "/queue two"):
+            gateway.handle(message(text))
+        await gateway.idle()
+        assert house.said() == [NOT_KEPT, LOST, "re: two"], "what comes after it has its turn"
+        assert (disk.pauses, house.handled) == ([1.0, 5.0, 30.0], ["/queue two"])
+        gateway.handle(message("one"))  # delivered again, for nobody said that it was handled
+        await gateway.idle()
+        assert house.said()[-1] == "re: one"
+
+
+async def test_an_answer_is_said_though_the_lane_cannot_be_written(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    FullDisk(house, monkeypatch, 1, "update_session")
+    async with house.gateway() as gateway:
+        gateway.handle(message("one"))
+        await gateway.idle()
+        assert (house.said(), house.handled) == (["re: one"], ["one"])
+
+
+async def test_stop_ends_the_tries(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    disk, waits = FullDisk(house, monkeypatch, 1000), asyncio.Event()
+
+    async def sleep(seconds: float) -> None:
+        if seconds < 60:  # not the watcher's
+            waits.set()
+        await asyncio.Event().wait()
+
+    async with house.gateway(sleep=sleep) as gateway:
+        gateway.handle(message("one"))
+        await waits.wait()
+        gateway.handle(message("/stop"))
+        await gateway.idle()
+        assert house.said() == [NOT_KEPT, "Stopped."]
+    assert disk.left == 999

@@ -54,6 +54,7 @@ def test_a_reset_gives_the_next_message_a_fresh_session(world: RealWorld) -> Non
     old = lane.session_id
     outcome = lane.apply("reset")
     lane.became(outcome, "pending", old)
+    assert "its next message begins a fresh one" in lane.plan("reset").refusal, "it is promised once"
     assert lane.say("W3") == ["W3"]
     assert lane.became(outcome, "done").session_id != old
 
@@ -109,6 +110,7 @@ def test_others_in_the_group_are_left_alone(world: RealWorld) -> None:
     other = RealLane(world, one.chat, "+15552")
     one.say("W1")
     other.say("W2")
+    assert f"another lane is in it: {other.key}" in one.plan("resume", target=other.session_id).refusal
     outcome = one.apply("reset")
     assert other.say("W3") == ["W2", "W3"]
     assert one.say("W4") == ["W4"]

@@ -295,7 +295,10 @@ class HermesApp(AppActions, inherit_bindings=False):
         self.in_loop(lambda: self.notify(sentence, severity="error", timeout=60))
 
     def _board(self) -> Board | None:
-        return self.main.parts.lanes.board if self.main.parts.lanes is not None else None
+        """For the thread that watches attention: it may look once more while the program ends, and has no screen."""
+        screens = self.screen_stack
+        lanes = screens[0].parts.lanes if screens and isinstance(screens[0], MainScreen) else None
+        return lanes.board if lanes is not None else None
 
     def _write(self, text: str) -> None:
         """Between two frames, and behind what is to be written already."""

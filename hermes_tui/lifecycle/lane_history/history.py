@@ -222,7 +222,8 @@ def _answer(
     if present is not None and not said:
         said.append(f"It has forgotten nothing: {present.session_id} is the only session that it has had.")
     if lane.reset_due or (lane.state in ("expired", "suspended", "ended") and not lane.continues_in):
-        said.append(f"Its next message begins a new, empty session: {lane.resets}.")
+        why = {"ended": f"its own has ended ({lane.end_reason})", "suspended": "the lane is suspended"}
+        said.append(f"Its next message begins a new, empty session: {why.get(lane.state, lane.resets)}.")
     return " ".join(said)
 
 

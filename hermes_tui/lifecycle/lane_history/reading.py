@@ -24,7 +24,7 @@ _COSTS = ("actual_cost_usd", "estimated_cost_usd")
 
 _SAID = """
 SELECT session_id, COUNT(*), MAX(timestamp) FROM messages
-WHERE session_id IN (SELECT value FROM json_each(?)) AND role IN ('user', 'assistant') GROUP BY session_id
+WHERE session_id IN (SELECT value FROM json_each(?)) GROUP BY session_id
 """
 _WAITED = """
 SELECT session_id, timestamp, following FROM (
@@ -40,7 +40,7 @@ class SessionFigures(NamedTuple):
     """What is counted of a session."""
 
     messages: int = 0
-    """Of either side, as they are in the store."""
+    """All that are in the store, as the lane's own count has them."""
     last: float | None = None
     """The newest of them; seconds since the epoch."""
     cost: float | None = None

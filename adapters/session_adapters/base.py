@@ -41,6 +41,8 @@ __all__ = [
     "SessionMissing",
     "SessionUnreadable",
     "Source",
+    "option",
+    "unique",
 ]
 
 Report = Callable[[Problem], None]
@@ -68,6 +70,10 @@ class Environment(msgspec.Struct, frozen=True, kw_only=True):
         """The directory that `variable` names, else `home` joined with `default`. `~` means `home`."""
         value = self.variables.get(variable, "").strip()
         return self.expand(value) if value else self.home.joinpath(*default)
+
+    def given(self, *names: str) -> dict[str, str]:
+        """Those of these variables that say something: what an agent's own command is handed on."""
+        return {name: value for name in names if (value := self.variables.get(name, "").strip())}
 
     def expand(self, value: str) -> Path:
         """`value` with a leading `~` replaced by `home`."""
@@ -365,6 +371,12 @@ class Adapter(ABC):
     def fork_command(self, summary: SessionSummary) -> NativeCommand | None:
         """How the agent itself forks the session, or None where it cannot."""
         return None
+
+
+def option(name: str, value: str, short: str = "") -> tuple[str, ...]:
+    """An option of a command: in one word where the value begins with a dash, for alone it would be taken for another
+    option."""
+    return (f"{name}={value}",) if value.startswith("-") else (short or name, value)
 
 
 def _refused(error: BaseException | None) -> BaseException | None:

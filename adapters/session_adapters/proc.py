@@ -15,6 +15,7 @@ __all__ = [
     "open_files",
     "pids",
     "start_of",
+    "start_ticks",
     "started_at",
     "words_of",
 ]
@@ -57,14 +58,23 @@ def words_of(proc: Path, pid: int | str) -> tuple[bytes, ...]:
     return tuple(start_of(f"{proc}/{pid}/cmdline", 1 << 16).rstrip(b"\0 ").split(b"\0"))
 
 
-def started_at(proc: Path, pid: int) -> float | None:
-    """When a process began, seconds since the epoch: field 22 of its stat, in clock ticks since the boot time, which
-    is a whole second: up to a second too early. None for one that is gone."""
-    # The name in parentheses may hold anything.
+def start_ticks(proc: Path, pid: int) -> int | None:
+    """Field 22 of a process's stat: when it began, in clock ticks since the boot. None for one that is gone."""
+    # The name in parentheses may hold anything, parentheses and blanks too.
     fields = start_of(f"{proc}/{pid}/stat").rpartition(b")")[2].split()
     try:
+        return int(fields[19])
+    except (ValueError, IndexError):
+        return None
+
+
+def started_at(proc: Path, pid: int) -> float | None:
+    """When a process began, seconds since the epoch: `start_ticks` after the boot time, which is a
+    whole second: up to a second too early. None for one that is gone."""
+    ticks = start_ticks(proc, pid)
+    try:
         boot = next(line for line in (proc / "stat").read_text().splitlines() if line.startswith("btime "))
-        return int(boot.split()[1]) + int(fields[19]) / os.sysconf("SC_CLK_TCK")
+        return None if ticks is None else int(boot.split()[1]) + ticks / os.sysconf("SC_CLK_TCK")
     except (OSError, ValueError, IndexError, StopIteration):
         return None
 

@@ -19,6 +19,7 @@ from msgspec import Struct
 from session_adapters.activity import Step
 from session_adapters.base import Environment, Liveness, Report, Root, Source
 from session_adapters.model import Problem
+from session_adapters.proc import start_ticks
 from session_adapters.reading.files import Decoder, read_small
 from session_adapters.reading.folders import file_source, is_folder, may_be_folder
 from session_adapters.times import from_millis
@@ -251,10 +252,5 @@ def _runs(proc: Path, pid: int, start: str | int | None) -> bool:
         except (OSError, OverflowError):
             return False
         return True
-    try:
-        # Not `read_small`: files in /proc have no size.
-        text = (proc / str(pid) / "stat").read_bytes()
-    except OSError:
-        return False
-    fields = text.rpartition(b")")[2].split()
-    return len(fields) > 19 and start is not None and fields[19] == str(start).encode()
+    ticks = start_ticks(proc, pid)
+    return ticks is not None and str(ticks) == str(start)

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
-from msgspec.structs import replace
-
 from session_adapters.model import SessionSummary
+from session_adapters.reading.lineage import as_fork, first_of_line, once
 
 __all__ = ["relate"]
 
@@ -20,7 +19,8 @@ def relate(summaries: Sequence[SessionSummary]) -> list[SessionSummary]:
     sessions that begin alike the earliest is the origin. The parent of another is the one with which it shares most:
     the latest of those whose first own reply it copied, else the one that it names, else the origin.
     """
-    kept = _once(summaries)
+    # Of several copies of one session the largest file counts, as for `ClaudeAdapter.find`.
+    kept = once(summaries, lambda one: (one.size, one.path))
     parents = {s.session_id: s.forked_from for s in kept.values() if s.forked_from and s.kind != "subagent"}
     for key in ("firstUuid", "firstMessageId"):
         for alike in _alike(kept.values(), key):
@@ -29,32 +29,9 @@ def relate(summaries: Sequence[SessionSummary]) -> list[SessionSummary]:
                 found = _nearest(copy, copies)
                 if found is not None:
                     parents[copy.session_id] = found.session_id
-                else:
-                    parents.setdefault(copy.session_id, _parent(origin.session_id, parents, copy.session_id))
-    related = []
-    for summary in kept.values():
-        parent = parents.get(summary.session_id)
-        if parent and summary.kind != "subagent":
-            root = _root(summary.session_id, parents)
-            summary = replace(
-                summary,
-                kind="fork",
-                forked_from=parent,
-                parent_id=parent,
-                lineage_id=root if root != summary.session_id else None,
-            )
-        related.append(summary)
-    return related
-
-
-def _once(summaries: Iterable[SessionSummary]) -> dict[str, SessionSummary]:
-    """By id; of several copies of one session the largest file, as `ClaudeAdapter.find` takes it."""
-    kept: dict[str, SessionSummary] = {}
-    for summary in summaries:
-        known = kept.get(summary.session_id)
-        if known is None or (known.size, known.path) < (summary.size, summary.path):
-            kept[summary.session_id] = summary
-    return kept
+                elif first_of_line(origin.session_id, parents) != copy.session_id:
+                    parents.setdefault(copy.session_id, origin.session_id)
+    return [as_fork(one, parents) for one in kept.values()]
 
 
 def _alike(summaries: Iterable[SessionSummary], key: str) -> Iterable[list[SessionSummary]]:
@@ -78,16 +55,3 @@ def _nearest(copy: SessionSummary, others: Iterable[SessionSummary]) -> SessionS
     held = copy.raw.get("copiedReplies", ())
     found = [one for one in others if one.raw.get("ownReply") in held and _began(one)[1] < _began(copy)[1]]
     return max(found, key=lambda one: _began(one)[1], default=None)
-
-
-def _parent(origin: str, parents: dict[str, str], child: str) -> str:
-    return origin if _root(origin, parents) != child else child
-
-
-def _root(session_id: str, parents: dict[str, str]) -> str:
-    """The first session of the lineage, whether it is still there or not. Records may claim a circle."""
-    seen = {session_id}
-    while (parent := parents.get(session_id)) is not None and parent not in seen:
-        seen.add(parent)
-        session_id = parent
-    return session_id

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-
-from msgspec.structs import replace
+from collections.abc import Sequence
 
 from session_adapters.copilot.store import rank
 from session_adapters.model import SessionSummary
+from session_adapters.reading.lineage import as_fork, first_of_line, once
 
 __all__ = ["relate"]
 
@@ -19,7 +18,7 @@ def relate(summaries: Sequence[SessionSummary]) -> list[SessionSummary]:
     A fork copies its parent's events with their ids, and only a notice in the middle names the parent: where that was
     not read, the earliest of those that begin with the same event stands for it.
     """
-    kept = _once(summaries)
+    kept = once(summaries, lambda one: rank(str(one.raw["layout"]), one.size, one.path))
     alike: dict[object, list[SessionSummary]] = defaultdict(list)
     for one in kept.values():
         if one.kind != "subagent" and one.raw.get("firstEvent"):
@@ -31,42 +30,6 @@ def relate(summaries: Sequence[SessionSummary]) -> list[SessionSummary]:
     for family in alike.values():
         origin, *copies = sorted(family, key=lambda one: (one.kind == "fork", one.created_at, one.session_id))
         for copy in copies:
-            if copy.session_id not in parents and _root(origin.session_id, parents) != copy.session_id:
+            if copy.session_id not in parents and first_of_line(origin.session_id, parents) != copy.session_id:
                 parents[copy.session_id] = origin.session_id
-    return [_related(one, parents) for one in kept.values()]
-
-
-def _related(summary: SessionSummary, parents: Mapping[str, str]) -> SessionSummary:
-    parent = parents.get(summary.session_id)
-    if parent is None or summary.kind == "subagent":
-        return summary
-    root = _root(summary.session_id, parents)
-    return replace(
-        summary,
-        kind="fork",
-        forked_from=parent,
-        parent_id=parent,
-        lineage_id=root if root != summary.session_id else None,
-    )
-
-
-def _once(summaries: Iterable[SessionSummary]) -> dict[str, SessionSummary]:
-    kept: dict[str, SessionSummary] = {}
-    for summary in summaries:
-        other = kept.get(summary.session_id)
-        if other is None or _rank(other) < _rank(summary):
-            kept[summary.session_id] = summary
-    return kept
-
-
-def _rank(summary: SessionSummary) -> tuple[int, int, str]:
-    return rank(str(summary.raw["layout"]), summary.size, summary.path)
-
-
-def _root(session_id: str, parents: Mapping[str, str]) -> str:
-    """The first session of the line, whether it is still there or not. Notices may claim a circle."""
-    seen = {session_id}
-    while (parent := parents.get(session_id)) is not None and parent not in seen:
-        seen.add(parent)
-        session_id = parent
-    return session_id
+    return [as_fork(one, parents) for one in kept.values()]

@@ -21,14 +21,12 @@ from session_adapters.base import (
 from session_adapters.cursor import places
 from session_adapters.cursor.chat_store.reader import ChatReader, ChatShelf, count_chat
 from session_adapters.cursor.document import CursorDocumentStore, document_summaries
-from session_adapters.cursor.editor_store.composers import ComposerReader
 from session_adapters.cursor.editor_store.database import EditorShelf, editor_summaries, has_session
 from session_adapters.cursor.facts import CursorFacts, CursorReader, CursorStore, CursorTranscript, linked
 from session_adapters.cursor.lines import LineBuilder, count_lines, transcript_facts
 from session_adapters.cursor.native import live_sessions, resume_command
 from session_adapters.cursor.plain import PlainTranscript
-from session_adapters.cursor.relations import relate
-from session_adapters.cursor.summary import CursorFold
+from session_adapters.cursor.summary import CursorFold, relate
 from session_adapters.cursor.tracking import with_tracking
 from session_adapters.fold import messages_usage
 from session_adapters.jsonl_adapter import JsonlTranscript, report_damage
@@ -40,7 +38,7 @@ from session_adapters.reading.searchable import Text
 from session_adapters.reading.sqlite import DatabaseMissing, DatabaseUnreadable
 from session_adapters.reading.units import Lost, SessionGone
 from session_adapters.text import scrub
-from session_adapters.transcript import Transcript
+from session_adapters.transcript import PAGE, Transcript
 from session_adapters.usage import Usage
 
 __all__ = ["CursorAdapter"]
@@ -256,7 +254,7 @@ def _stored_session(source: Source, shelf: CursorStore, session_id: str) -> Sess
             fold.add(block)
             blocks += block
         fold.warnings = len(reader.damage)
-        return fold, _seen(reader), linked(blocks), reader.left
+        return fold, reader.seen(partial=False), linked(blocks), reader.left
 
     try:
         fold, facts, messages, left = shelf.visit(session_id, read)
@@ -271,30 +269,17 @@ def _stored_session(source: Source, shelf: CursorStore, session_id: str) -> Sess
     return Session.of(fold.summary(facts, source.path, size=size), messages, left, partial=bool(left))
 
 
-def _seen(reader: CursorReader) -> CursorFacts:
-    """The facts, with what only reading the messages showed."""
-    facts = reader.facts
-    if isinstance(reader, ComposerReader):
-        if reader.missing:
-            facts = facts._replace(raw={**facts.raw, "missingMessages": reader.missing})
-        facts = facts._replace(cwd=facts.cwd or reader.directory)
-    return facts
-
-
 # Transcripts -------------------------------------------------------------------------------------------------
 
 
-def _open_file(source: Source, session_id: str) -> Transcript:
+def _open_file(source: Source, session_id: str, page: int = PAGE) -> Transcript:
     if source.layout == places.TEXT:
         return PlainTranscript(source)
-    return JsonlTranscript(places.AGENT, session_id, source.path, LineBuilder)
+    return JsonlTranscript(places.AGENT, session_id, source.path, LineBuilder, page=page)
 
 
 def _file_session(source: Source, session_id: str) -> Session:
-    if source.layout == places.TEXT:
-        transcript: Transcript = PlainTranscript(source)
-    else:
-        transcript = JsonlTranscript(places.AGENT, session_id, source.path, LineBuilder, page=sys.maxsize)
+    transcript = _open_file(source, session_id, sys.maxsize)
     if not transcript.messages:
         reason = transcript.problems[0].reason if transcript.problems else "nothing is said in it"
         raise SessionUnreadable(f"cannot read {source.path}: {reason}")

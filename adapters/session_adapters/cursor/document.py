@@ -14,7 +14,6 @@ import msgspec
 
 from session_adapters.cursor.facts import (
     CONTENT_LIMIT,
-    DAMAGE,
     CursorFacts,
     CursorReader,
     CursorStore,
@@ -29,12 +28,14 @@ from session_adapters.reading.damage import Damage
 from session_adapters.reading.sqlite import DatabaseUnreadable, read_database
 from session_adapters.reading.sqlite_limits import SESSION_ROWS, Ration
 from session_adapters.reading.sqlite_rows import (
+    DAMAGE,
     LISTED_LIMIT,
     Note,
     RowReader,
     as_float,
     as_int,
     as_text,
+    each_or_alone,
     numbered_columns,
 )
 from session_adapters.reading.units import SessionGone
@@ -45,7 +46,6 @@ __all__ = ["CursorDocumentStore", "document_summaries"]
 T = TypeVar("T")
 FULL_SIZE = 4 << 20
 """Bytes. A smaller database is read in full at once."""
-_PAGE = 200
 _ROLES: dict[str, Role] = {"user": "user", "assistant": "assistant", "system": "system", "tool": "tool"}
 
 
@@ -96,7 +96,13 @@ class _Tables:
             raise DatabaseUnreadable("it has no table of sessions")
 
     @property
+    def size(self) -> str:
+        """Expression for the bytes of text in a message."""
+        return " + ".join(f"ifnull(octet_length({name}), 0)" for name in _LONG if name in self.messages) or "0"
+
+    @property
     def backwards(self) -> str:
+        """By what the last messages come first."""
         return "created_at DESC, rowid DESC" if "created_at" in self.messages else "rowid DESC"
 
     def facts(
@@ -149,8 +155,8 @@ class DocumentReader(CursorReader):
             self.note("table messages", "it is missing or has no column for the session")
             return []
         where = "FROM messages WHERE session_id = (SELECT id FROM sessions WHERE rowid = ?1)"
-        size = " + ".join(f"ifnull(octet_length({name}), 0)" for name in _LONG if name in have) or "0"
-        query = f"SELECT rowid, {'id' if 'id' in have else 'rowid'}, {size} {where} ORDER BY {self._tables.backwards}"
+        order = f"{self._tables.size} {where} ORDER BY {self._tables.backwards}"
+        query = f"SELECT rowid, {'id' if 'id' in have else 'rowid'}, {order}"
         ration = Ration(stint=self.ration.stint)
         run = self._tables.connection.execute
         try:
@@ -165,37 +171,27 @@ class DocumentReader(CursorReader):
 
     def contents(self, units: Sequence[CursorUnit]) -> dict[str, list[Message]]:
         """See `CursorReader.contents`."""
-        have = self._tables.messages
-        size = " + ".join(f"ifnull(octet_length({name}), 0)" for name in _LONG if name in have) or "0"
         query = (
-            f"SELECT messages.rowid, {MESSAGE.select(have)} FROM (SELECT value AS wanted FROM json_each(?1))"  # noqa: S608
-            f" CROSS JOIN messages ON messages.rowid = wanted AND {size} <= {CONTENT_LIMIT}"
+            f"SELECT messages.rowid, {MESSAGE.select(self._tables.messages)}"  # noqa: S608
+            " FROM (SELECT value AS wanted FROM json_each(?1)) CROSS JOIN messages"
+            f" ON messages.rowid = wanted AND {self._tables.size} <= {CONTENT_LIMIT}"
         )
         by_row = {unit.place: unit for unit in units}
+        rows = each_or_alone(
+            list(by_row),
+            lambda some: self.ration.take(self._tables.connection.execute(query, (json.dumps(some),))),
+            lambda place, error: self.note(f"row {place} of messages", f"it is damaged ({error})"),
+        )
         found: dict[str, list[Message]] = {}
-        places = list(by_row)
-        for at in range(0, len(places), _PAGE):
-            for rowid, *row in self._rows(query, places[at : at + _PAGE]):
-                unit = by_row[rowid]
-                found[unit.id] = [_message(unit.id, MESSAGE.read(row))]
+        for rowid, *row in rows:
+            unit = by_row[rowid]
+            found[unit.id] = [_message(unit.id, MESSAGE.read(row))]
         for unit in units:
             if unit.id not in found and self.ration.spent:
                 self.left += 1
             elif unit.id not in found:
                 self.note(f"message {unit.id}", "it is too large to be read, or went meanwhile")
         return found
-
-    def _rows(self, query: str, places: Sequence[int]) -> Iterable[Sequence[Any]]:
-        try:
-            return list(self.ration.take(self._tables.connection.execute(query, (json.dumps(places),))))
-        except DAMAGE:
-            rows: list[Sequence[Any]] = []
-        for place in places:
-            try:
-                rows += self.ration.take(self._tables.connection.execute(query, (json.dumps([place]),)))
-            except DAMAGE as error:
-                self.note(f"row {place} of messages", f"it is damaged ({error})")
-        return rows
 
 
 def _message(unit_id: str, row: CursorMessageRow) -> Message:
@@ -268,9 +264,7 @@ def document_summaries(path: str, size: int, damaged: Damage, *, exact: bool) ->
                 continue
             units = reader.units()
             seen = units if full else [*units[:2], *units[2:][-4:]]
-            for page in reader.pages(seen):
-                for block in page:
-                    fold.add(block)
+            reader.count(seen, fold)
             fold.messages += len(units) - len(seen) + reader.left
             fold.partial = len(seen) < len(units) or bool(reader.left)
             fold.warnings = len(reader.damage)

@@ -7,18 +7,16 @@ from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, TypeVar
 
-import apsw
 from msgspec.structs import replace
 
 from session_adapters.model import Message
 from session_adapters.reading.files import Line
-from session_adapters.reading.sqlite import database_stamp
+from session_adapters.reading.sqlite import stamp_or_empty
 from session_adapters.reading.units import UnitReader, UnitTranscript
 from session_adapters.transcript import Builder
 
 __all__ = [
     "CONTENT_LIMIT",
-    "DAMAGE",
     "CursorFacts",
     "CursorReader",
     "CursorStore",
@@ -40,8 +38,6 @@ Kind = Literal["chat", "composer", "transcript", "text", "tab", "document"]
 an older one in plain text; the editor's oldest, tabs in a workspace's database; spec 004 §4.2.5."""
 
 T = TypeVar("T")
-DAMAGE = (apsw.CorruptError, apsw.NotADBError, apsw.IOError)
-"""Errors of a damaged page, beside which other pages may still be read."""
 
 
 class CursorFacts(NamedTuple):
@@ -83,6 +79,10 @@ class CursorReader(UnitReader[CursorUnit]):
         super().__init__()
         self.facts = facts
 
+    def seen(self, *, partial: bool) -> CursorFacts:
+        """The facts, with what only reading the messages showed, or the first and last of them."""
+        return self.facts
+
     def note(self, place: str, reason: str) -> None:
         """Keep what could not be read."""
         self.lost.add(place, reason)
@@ -116,11 +116,8 @@ class CursorStore(ABC):
         self.path = path
 
     def stamp(self) -> tuple[Any, ...]:
-        """Changes when something may have changed; empty where the database cannot be reached: reading says why."""
-        try:
-            return database_stamp(self.path)
-        except OSError:
-            return ()
+        """Changes when something may have changed; empty where the database cannot be reached."""
+        return stamp_or_empty(self.path)
 
     @abstractmethod
     def visit(self, session_id: str, work: Callable[[CursorReader], T]) -> T:

@@ -14,9 +14,8 @@ from msgspec.structs import replace
 
 from session_adapters.base import Source
 from session_adapters.cursor.facts import CursorFacts
-from session_adapters.cursor.pieces import named, picture
+from session_adapters.cursor.pieces import named, picture, prompt_messages
 from session_adapters.cursor.places import TEXT, is_helper, logged_directory
-from session_adapters.cursor.prompts import asked
 from session_adapters.cursor.records import LINE, TranscriptLine, as_json, decoded, dig, items, word
 from session_adapters.cursor.summary import CursorFold
 from session_adapters.model import Message, MessageKind, Role, ToolCall
@@ -68,21 +67,11 @@ def _messages(key: str, record: TranscriptLine) -> list[Message]:
     parts = [{"type": "text", "text": content}] if isinstance(content, str) else items(content)
     text = "\n".join(filter(None, (word(dig(part, "text")) for part in parts if dig(part, "type") == "text")))
     others = [part for part in parts if dig(part, "type") not in ("text", "tool_use", "image")]
-    found = _prompt(text) if role == "user" else [_said(key, role, text, parts)]
+    found = prompt_messages(text) if role == "user" else [_said(key, role, text, parts)]
     pictures = tuple(picture(part) for part in parts if dig(part, "type") == "image")
     if pictures:
         found[0] = replace(found[0], attachments=pictures)
     return found + [Message(role=role, kind="notice", content=as_json(part)) for part in others]
-
-
-def _prompt(text: str) -> list[Message]:
-    said = asked(text)
-    found: list[Message] = []
-    if said.text or not said.added:
-        found.append(Message(role="user", content=said.text, timestamp=said.when))
-    if said.added:
-        found.append(Message(role="user", kind="notice", content=said.added, timestamp=said.when))
-    return found
 
 
 def _said(key: str, role: Role, text: str, parts: list[Any]) -> Message:

@@ -5,12 +5,12 @@ Format: stores/cursor FACTS.md «Native commands».
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
-from session_adapters.base import Environment, Liveness, NativeCommand, Source
+from session_adapters.base import Environment, Liveness, NativeCommand, Source, option
+from session_adapters.cursor.places import folder_of_chats
 from session_adapters.model import SessionSummary
 from session_adapters.proc import open_files
 from session_adapters.text import scrub
@@ -38,15 +38,11 @@ def resume_command(summary: SessionSummary, environment: Environment) -> NativeC
     layout = summary.raw.get("layout")
     if layout not in ("chat", "document") or summary.kind == "subagent":
         return None
-    target = summary.session_id
-    # A name that begins with a dash would be taken for an option.
-    session = (f"--resume={target}",) if target.startswith("-") else ("--resume", target)
-    variables = environment.variables
     return NativeCommand(
-        argv=("cursor-agent", *session),
+        argv=("cursor-agent", *option("--resume", summary.session_id)),
         cwd=summary.cwd,
         bound=bool(summary.cwd),
-        env={name: value for name in _HANDED_ON if (value := variables.get(name, "").strip())},
+        env=environment.given(*_HANDED_ON),
         warning=_DOCUMENT if layout == "document" else _hazard(summary),
     )
 
@@ -55,14 +51,9 @@ def _hazard(summary: SessionSummary) -> str | None:
     if not summary.cwd:
         return _NO_DIRECTORY
     filed = summary.raw.get("workspaceHash")
-    if filed in (_digest(summary.cwd), _digest(os.path.realpath(summary.cwd))):
+    if filed in (folder_of_chats(summary.cwd), folder_of_chats(os.path.realpath(summary.cwd))):
         return None
     return _OTHER_DIRECTORY
-
-
-def _digest(path: str) -> str:
-    """The name of the folder for chats held in a directory."""
-    return hashlib.md5(path.encode("utf-8", "replace"), usedforsecurity=False).hexdigest()
 
 
 # Processes ---------------------------------------------------------------------------------------------------

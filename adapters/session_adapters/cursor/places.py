@@ -5,6 +5,7 @@ Format: FACTS.md «Four separate stores».
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator
@@ -29,6 +30,7 @@ __all__ = [
     "TEXT",
     "all_sources",
     "data_folders",
+    "folder_of_chats",
     "found_roots",
     "is_helper",
     "log_directories",
@@ -202,6 +204,11 @@ def _is_helpers(path: str) -> bool:
 
 
 # Directories -------------------------------------------------------------------------------------------------
+
+
+def folder_of_chats(directory: str) -> str:
+    """The name of the folder for chats held in a directory."""
+    return hashlib.md5(directory.encode("utf-8", "replace"), usedforsecurity=False).hexdigest()
 
 
 def uri_path(uri: str | None) -> str | None:

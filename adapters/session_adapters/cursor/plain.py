@@ -30,8 +30,8 @@ from msgspec.structs import replace
 
 from session_adapters.base import Source
 from session_adapters.cursor.facts import CONTENT_LIMIT, linked
+from session_adapters.cursor.pieces import asked
 from session_adapters.cursor.places import AGENT
-from session_adapters.cursor.prompts import asked
 from session_adapters.model import Message, ToolCall, ToolResult
 from session_adapters.reading.document import WholeTranscript
 from session_adapters.reading.files import read_small

@@ -1,17 +1,25 @@
-"""What a list shows of a Cursor session."""
+"""What a list shows of Cursor's sessions: counts, and copies in several stores as one.
+
+Format: FACTS.md.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Sequence
+from pathlib import PurePath
 from typing import Any
 
+from msgspec.structs import replace
+
 from session_adapters.cursor.facts import CursorFacts
+from session_adapters.cursor.places import folder_of_chats
 from session_adapters.fold import SessionFold
 from session_adapters.model import EPOCH, Message, SessionKind, SessionSummary
 from session_adapters.text import one_line
 from session_adapters.times import from_millis
 
-__all__ = ["CursorFold"]
+__all__ = ["CursorFold", "relate"]
 
 
 class CursorFold(SessionFold):
@@ -62,3 +70,46 @@ class CursorFold(SessionFold):
             "raw": {"layout": facts.kind, **facts.raw},
         }
         return SessionSummary(**{**fields, **known})
+
+
+# Copies of a conversation -----------------------------------------------------------------------------------
+
+_RANKS = {"chat": 0, "composer": 1, "transcript": 2, "text": 3, "tab": 4, "document": 5}
+"""Of several copies the richest counts: a transcript lacks results, thoughts and models."""
+
+
+def relate(summaries: Sequence[SessionSummary]) -> list[SessionSummary]:
+    """Each session once, with its parent and title from whichever copy knows them, and its directory."""
+
+    def rank(summary: SessionSummary) -> tuple[int, float]:
+        return _RANKS.get(str(summary.raw.get("layout")), 9), -summary.updated_at.timestamp()
+
+    best: dict[str, SessionSummary] = {}
+    for summary in sorted(summaries, key=rank):
+        kept = best.setdefault(summary.session_id, summary)
+        if kept is not summary:
+            if kept.parent_id is None and summary.parent_id is not None:
+                kept = replace(kept, kind=summary.kind, parent_id=summary.parent_id)
+            best[summary.session_id] = replace(kept, cwd=kept.cwd or summary.cwd)
+    return _in_directories(best[key] for key in dict.fromkeys(one.session_id for one in summaries))
+
+
+def _in_directories(found: Iterable[SessionSummary]) -> list[SessionSummary]:
+    """Chats and transcripts lie in folders named after their directory, by a digest or with its signs replaced:
+    neither can be undone, but a directory that another session names can be tried."""
+    sessions = list(found)
+    if all(one.cwd for one in sessions):
+        return sessions
+    known: dict[str, str] = {}
+    for directory in filter(None, (one.cwd for one in sessions)):
+        slug = re.sub(r"[^0-9A-Za-z]", "-", directory).strip("-")
+        known |= dict.fromkeys((folder_of_chats(directory), slug), directory)
+    return [one if one.cwd else replace(one, cwd=known.get(_folder(one))) for one in sessions]
+
+
+def _folder(summary: SessionSummary) -> str:
+    path = PurePath(summary.path)
+    if summary.raw.get("layout") == "chat":
+        return path.parent.parent.name
+    places = [parent.parent.name for parent in path.parents if parent.name == "agent-transcripts"]
+    return places[0] if places else ""

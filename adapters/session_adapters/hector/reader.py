@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import apsw
 
 from session_adapters.reading.sqlite import database_stamp, read_database
-from session_adapters.reading.sqlite_rows import VALUE_LIMIT, numbered_columns, select_list
+from session_adapters.reading.sqlite_rows import DAMAGE, VALUE_LIMIT, numbered_columns, select_list
 from session_adapters.times import from_iso
 
 __all__ = ["Database", "File", "FileReader", "HectorReader", "keys_json", "moment"]
@@ -134,7 +134,7 @@ class File(Database):
 class FileReader(HectorReader):
     """An SQLite file."""
 
-    damage = (apsw.CorruptError, apsw.NotADBError, apsw.IOError)
+    damage = DAMAGE
     insertion = "rowid"
 
     def __init__(self, connection: apsw.Connection) -> None:

@@ -27,6 +27,8 @@ from session_adapters.base import (
     SessionMissing,
     SessionUnreadable,
     Source,
+    option,
+    unique,
 )
 from session_adapters.hermes.full_text import ask_index
 from session_adapters.hermes.leftovers import (
@@ -46,8 +48,10 @@ from session_adapters.hermes.texts import new_texts
 from session_adapters.hermes.transcript import HermesTranscript
 from session_adapters.hermes.usage import read_usage
 from session_adapters.model import Problem, Session, SessionSummary
+from session_adapters.proc import start_ticks
 from session_adapters.reading.files import read_small
 from session_adapters.reading.folders import is_folder, may_be_folder
+from session_adapters.reading.lineage import once
 from session_adapters.reading.searchable import SessionTexts, Text
 from session_adapters.reading.sqlite import DatabaseMissing, DatabaseUnreadable, database_source, read_database
 from session_adapters.text import scrub
@@ -109,12 +113,7 @@ class HermesAdapter(Adapter):
         """See `Adapter.sources`."""
         roots = self.roots()
         self._check_profiles(roots[0].path, report)
-        seen: set[tuple[int, ...]] = set()
-        for root in roots:
-            for source in self._sources_of(root, report):
-                if source.stamp[:2] not in seen:
-                    seen.add(source.stamp[:2])
-                    yield source
+        yield from unique(source for root in roots for source in self._sources_of(root, report))
 
     def _check_profiles(self, home: Path, report: Report) -> None:
         try:
@@ -179,11 +178,7 @@ class HermesAdapter(Adapter):
         """Each id once: what a database has before a file left over from older days, the first home before the
         profiles. Lineage is known already; it never leaves a database."""
         order = {str(root.path / DATABASE): number for number, root in enumerate(self.roots())}
-        kept: dict[str, SessionSummary] = {}
-        for summary in sorted(summaries, key=lambda summary: order.get(summary.path, len(order))):
-            kept.setdefault(summary.session_id, summary)
-        chosen = {id(summary) for summary in kept.values()}
-        return [summary for summary in summaries if id(summary) in chosen]
+        return list(once(summaries, lambda one: -order.get(one.path, len(order))).values())
 
     def find(self, session_id: str) -> Source | None:
         """See `Adapter.find`."""
@@ -224,13 +219,7 @@ class HermesAdapter(Adapter):
     def _runs(self, surface: _ChatSurface) -> bool:
         if surface.pid <= 0 or surface.process_start_time is None:
             return False
-        try:
-            line = (self.environment.proc / str(surface.pid) / "stat").read_bytes()
-            # The program's name, in brackets, may hold blanks and brackets itself.
-            started = line.rpartition(b")")[2].split()[19]
-        except (OSError, IndexError):
-            return False
-        return started.isdigit() and int(started) == int(surface.process_start_time)
+        return start_ticks(self.environment.proc, surface.pid) == int(surface.process_start_time)
 
     # Reading -----------------------------------------------------------------------------------------------
 
@@ -345,11 +334,9 @@ class HermesAdapter(Adapter):
         profile = ("-p", summary.profile) if summary.profile else ()
         face = ("--tui",) if summary.source == "tui" else ()
         target = str(summary.raw.get("tip") or summary.session_id)
-        # A name that begins with a dash would be taken for an option.
-        resume = (f"--resume={target}",) if target.startswith("-") else ("--resume", target)
         named = self.environment.variables.get("HERMES_HOME", "").strip()
         env = {"HERMES_HOME": str(self.environment.expand(named))} if named else {}
-        return NativeCommand(argv=("hermes", *profile, *face, *resume), cwd=summary.cwd, env=env)
+        return NativeCommand(argv=("hermes", *profile, *face, *option("--resume", target)), cwd=summary.cwd, env=env)
 
 
 def _has(connection: apsw.Connection, session_id: str) -> bool:

@@ -16,7 +16,7 @@ from session_adapters.hermes.records import SESSIONS, USAGE, HermesSessionRow, U
 from session_adapters.hermes.row_counts import PREFIX, RowCounts
 from session_adapters.reading.bounds import Stint
 from session_adapters.reading.sqlite import DatabaseUnreadable
-from session_adapters.reading.sqlite_rows import as_float, as_text, columns, insertion, select_list
+from session_adapters.reading.sqlite_rows import DAMAGE, as_float, as_text, columns, insertion, select_list
 
 __all__ = ["CONTENT_LIMIT", "Census", "HermesSchema", "money_rows", "take_census"]
 
@@ -26,9 +26,6 @@ _MANY = 2_000
 """Rows between two looks at the time."""
 _SPAN = 50_000
 """Rows read in one statement: a writer's checkpoint waits for the end of a statement, not for all of them."""
-
-DAMAGE = (apsw.CorruptError, apsw.NotADBError, apsw.IOError)
-"""Errors of a damaged page, beside which other pages may still be read."""
 
 Note = Callable[[str, str], None]
 """Where damage is told: (place, reason)."""

@@ -8,12 +8,12 @@ from typing import Any, NamedTuple
 
 import apsw
 
-from session_adapters.hermes.queries import CONTENT_LIMIT, DAMAGE, HermesSchema
+from session_adapters.hermes.queries import CONTENT_LIMIT, HermesSchema
 from session_adapters.hermes.records import MESSAGES, HermesMessageRow
 from session_adapters.reading.bounds import excess
 from session_adapters.reading.damage import Damage
 from session_adapters.reading.sqlite_limits import SESSION_ROWS, Ration
-from session_adapters.reading.sqlite_rows import as_int, as_text, select_list
+from session_adapters.reading.sqlite_rows import DAMAGE, as_int, as_text, each_or_alone, select_list
 
 __all__ = ["ALL", "HermesMark", "HermesRows"]
 
@@ -134,15 +134,11 @@ def read_rows(connection: apsw.Connection, schema: HermesSchema, ids: Sequence[i
     ration = Ration()
     for stop in range(len(ids), 0, -_PART):
         part = ids[max(0, stop - _PART) : stop]
-        try:
-            rows: list[Any] = list(ration.take(connection.execute(query, (json.dumps(part),))))
-        except DAMAGE:
-            rows = []
-            for id_ in reversed(part):
-                try:
-                    rows += ration.take(connection.execute(query, (json.dumps([id_]),)))
-                except DAMAGE as error:
-                    lost.append((id_, f"the row is damaged ({error})"))
+        rows: list[Any] = each_or_alone(
+            part[::-1],
+            lambda some: ration.take(connection.execute(query, (json.dumps(some),))),
+            lambda id_, error: lost.append((id_, f"the row is damaged ({error})")),
+        )
         for body, size, *rest in rows:
             values = dict(zip(names, rest, strict=True))
             values["content"] = body

@@ -22,7 +22,7 @@ from session_adapters.hermes.rows import (
     share_before,
 )
 from session_adapters.model import Problem
-from session_adapters.reading.sqlite import DatabaseMissing, DatabaseUnreadable, database_stamp, read_database
+from session_adapters.reading.sqlite import DatabaseMissing, DatabaseUnreadable, read_database, stamp_or_empty
 from session_adapters.text import scrub
 from session_adapters.transcript import PART_ITEMS, Change, Transcript, first_difference, part_of
 
@@ -67,7 +67,7 @@ class HermesTranscript(Transcript):
     # Loading -----------------------------------------------------------------------------------------------
 
     def _open(self) -> None:
-        self._stamp = database_stamp_or_empty(self.path)
+        self._stamp = stamp_or_empty(self.path)
         self._show(read_database(self.path, lambda connection: self._read_page(connection, ALL)))
 
     def _read_page(self, connection: apsw.Connection, before: int) -> _Page:
@@ -182,7 +182,7 @@ class HermesTranscript(Transcript):
                 first=first, complete=complete, begins=share_before(connection, self.session_id, first)
             )
 
-        self._stamp = database_stamp_or_empty(self.path)
+        self._stamp = stamp_or_empty(self.path)
         try:
             page = read_database(self.path, read)
         except (_Gone, DatabaseUnreadable, OSError):
@@ -195,7 +195,7 @@ class HermesTranscript(Transcript):
 
     def refresh(self) -> Change:
         """See `Transcript.refresh`."""
-        stamp = database_stamp_or_empty(self.path)
+        stamp = stamp_or_empty(self.path)
         if stamp == self._stamp and not self._troubled and not self.is_cut:
             return Change()
         try:
@@ -251,11 +251,3 @@ class HermesTranscript(Transcript):
     def _reload(self) -> Change:
         self._show(read_database(self.path, lambda connection: self._read_page(connection, ALL)))
         return Change(first=0, rewritten=True)
-
-
-def database_stamp_or_empty(path: str) -> tuple[int, ...]:
-    """The stamp, or nothing for a file that cannot be reached: reading it then says why."""
-    try:
-        return database_stamp(path)
-    except OSError:
-        return ()

@@ -9,11 +9,12 @@ import json
 from collections.abc import Iterable, Iterator
 from pathlib import PurePath
 
-from session_adapters.base import Environment, Liveness, NativeCommand
+from session_adapters.base import Environment, Liveness, NativeCommand, option
 from session_adapters.model import SessionSummary
 from session_adapters.openclaw.keys import ClawKey
 from session_adapters.openclaw.places import DATABASE, StateDir
 from session_adapters.openclaw.records import LOCK, RunLock
+from session_adapters.proc import start_ticks
 from session_adapters.reading.files import read_small
 from session_adapters.times import parse_time
 from session_adapters.tree.live import process, processes
@@ -38,15 +39,13 @@ def resume_command(summary: SessionSummary, state: StateDir | None, environment:
     key = _key(summary)
     if key is None or state is None:
         return None
-    # A name that begins with a dash would be taken for an option.
-    session = (f"--session={key}",) if key.startswith("-") else ("--session", key)
     channel = ClawKey.of(key).channel
     warnings = [
         _GATEWAY,
         _SHARED.format(channel=channel) if channel else None,
         _FILES if summary.raw.get("layout") != DATABASE else None,
     ]
-    return _command(("tui", *session), summary, state, environment, warnings)
+    return _command(("tui", *option("--session", key)), summary, state, environment, warnings)
 
 
 def fork_command(summary: SessionSummary, state: StateDir | None, environment: Environment) -> NativeCommand | None:
@@ -73,12 +72,7 @@ def _command(
     warnings: Iterable[str | None],
 ) -> NativeCommand:
     profile = ("--profile", state.profile) if state.profile else ()
-    variables = environment.variables
-    kept = {
-        name: value
-        for name in ("OPENCLAW_HOME", "OPENCLAW_CONFIG_PATH")
-        if (value := variables.get(name, "").strip())
-    }
+    kept = environment.given("OPENCLAW_HOME", "OPENCLAW_CONFIG_PATH")
     if state.layout in ("OPENCLAW_STATE_DIR", "earlier name"):
         kept["OPENCLAW_STATE_DIR"] = str(state.path)
     return NativeCommand(
@@ -115,15 +109,6 @@ def _holds(lock: RunLock, environment: Environment) -> bool:
     if found is None:
         return False
     if lock.starttime is not None:
-        return _ticks(environment, lock.pid) == int(lock.starttime)
+        return start_ticks(environment.proc, lock.pid) == int(lock.starttime)
     created = parse_time(lock.created_at)
     return created is not None and found.started <= created.timestamp() + _SLACK
-
-
-def _ticks(environment: Environment, pid: int) -> int | None:
-    """Field 22 of the process's line. Its name, in brackets, may hold anything."""
-    try:
-        line = (environment.proc / str(pid) / "stat").read_bytes()
-        return int(line.rpartition(b")")[2].split()[19])
-    except (OSError, ValueError, IndexError):
-        return None

@@ -34,6 +34,7 @@ from session_adapters.opencode.trees import TreeShelf, tree_sources
 from session_adapters.opencode.units import OpenCodeFacts, OpenCodeReader, OpenCodeStore, SessionGone
 from session_adapters.reading.damage import reason_of
 from session_adapters.reading.folders import is_folder
+from session_adapters.reading.lineage import first_of_line, once
 from session_adapters.reading.searchable import SessionTexts
 from session_adapters.reading.sqlite import DatabaseMissing, DatabaseUnreadable, database_source, read_database
 from session_adapters.text import scrub
@@ -146,10 +147,7 @@ class OpenCodeAdapter(Adapter):
     def relate(self, summaries: Sequence[SessionSummary]) -> Sequence[SessionSummary]:
         """Each session once, from the newest generation that has it; forks of the trees, which are files of their
         own, by the messages they share; and the first session of each line of forks."""
-        best: dict[str, SessionSummary] = {}
-        for summary in sorted(summaries, key=_rank):
-            best.setdefault(summary.session_id, summary)
-        kept = {one.session_id: one for one in summaries if best[one.session_id] is one}
+        kept = once(sorted(summaries, key=_rank))
         by_first: dict[object, list[SessionSummary]] = {}
         for summary in kept.values():
             if (first := summary.raw.get("firstMessage")) is not None:
@@ -161,7 +159,7 @@ class OpenCodeAdapter(Adapter):
                     kept[key] = replace(summary, kind="fork", forked_from=parent, parent_id=parent)
         parents = {key: summary.forked_from for key, summary in kept.items() if summary.forked_from}
         return [
-            replace(summary, lineage_id=_root(key, parents)) if key in parents else summary
+            replace(summary, lineage_id=first) if (first := first_of_line(key, parents)) != key else summary
             for key, summary in kept.items()
         ]
 
@@ -289,13 +287,3 @@ def _origin(fork: SessionSummary, alike: Sequence[SessionSummary]) -> str | None
         and one.raw.get("copiedMessages", 0) < copied
     ]
     return max(older, key=lambda one: (one.created_at, one.session_id)).session_id if older else None
-
-
-def _root(session_id: str, parents: Mapping[str, str]) -> str | None:
-    """The first session of a line of forks; None when it is this one. Records may claim a circle."""
-    seen = {session_id}
-    at = session_id
-    while (parent := parents.get(at)) is not None and parent not in seen:
-        seen.add(parent)
-        at = parent
-    return at if at != session_id else None

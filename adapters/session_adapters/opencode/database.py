@@ -12,7 +12,7 @@ from session_adapters.opencode.schema import sessions_of
 from session_adapters.opencode.tables import OpenCodeRows
 from session_adapters.opencode.units import OpenCodeFacts, OpenCodeReader, OpenCodeStore, OpenCodeUnit, SessionGone
 from session_adapters.reading.bounds import Stint
-from session_adapters.reading.sqlite import database_stamp, read_database
+from session_adapters.reading.sqlite import read_database, stamp_or_empty
 
 __all__ = ["DatabaseReader", "OpenCodeDatabase"]
 
@@ -55,10 +55,7 @@ class OpenCodeDatabase(OpenCodeStore):
 
     def stamp(self) -> tuple[Any, ...]:
         """See `OpenCodeStore.stamp`. Reading says why there is none."""
-        try:
-            return database_stamp(self.path)
-        except OSError:
-            return ()
+        return stamp_or_empty(self.path)
 
     def visit(self, session_id: str, work: Callable[[OpenCodeReader], T]) -> T:
         """See `OpenCodeStore.visit`."""

@@ -134,9 +134,7 @@ def tree_summary(reader: TreeReader, path: str, size: int, *, exact: bool) -> Se
     """The session of a tree of files; without `exact` from its first and last messages."""
     fold = OpenCodeFold()
     if exact:
-        for page in reader.pages(reader.units()):
-            for messages in page:
-                fold.add(messages)
+        reader.count(reader.units(), fold)
     else:
         _glance_at_files(reader, fold)
     fold.warnings = len(reader.lost)

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
-from session_adapters.base import Environment, Liveness, NativeCommand, Source
+from session_adapters.base import Environment, Liveness, NativeCommand, Source, option
 from session_adapters.model import SessionSummary
 from session_adapters.tree.live import Process, newest_by_directory, processes
 
@@ -44,9 +44,6 @@ def _command(
     summary: SessionSummary, environment: Environment, *more: str, warning: str | None = None
 ) -> NativeCommand:
     layout = str(summary.raw.get("layout", ""))
-    target = summary.session_id
-    # A name that begins with a dash would be taken for an option.
-    session = (f"--session={target}",) if target.startswith("-") else ("-s", target)
     warnings = [
         _FILES.get(layout),
         warning,
@@ -56,7 +53,7 @@ def _command(
         None if summary.cwd else _NO_DIRECTORY,
     ]
     return NativeCommand(
-        argv=("opencode", *session, *more),
+        argv=("opencode", *option("--session", summary.session_id, "-s"), *more),
         cwd=summary.cwd,
         env=_variables(summary, environment),
         warning=". ".join(filter(None, warnings)) or None,
@@ -65,7 +62,7 @@ def _command(
 
 def _variables(summary: SessionSummary, environment: Environment) -> dict[str, str]:
     """What makes the program look where the session was found. The database of another channel has to be named."""
-    found = {name: value for name in _HANDED_ON if (value := environment.variables.get(name, "").strip())}
+    found = environment.given(*_HANDED_ON)
     name = Path(summary.path).name
     if name.startswith("opencode-") and name.endswith(".db"):
         found["OPENCODE_DB"] = summary.path

@@ -25,11 +25,10 @@ from session_adapters.opencode.units import Generation, Lost, OpenCodeFacts
 from session_adapters.reading.bounds import Stint
 from session_adapters.reading.sqlite import DatabaseUnreadable
 from session_adapters.reading.sqlite_limits import SESSION_ROWS
-from session_adapters.reading.sqlite_rows import RowReader, columns, insertion
+from session_adapters.reading.sqlite_rows import DAMAGE, RowReader, columns, insertion
 from session_adapters.text import scrub
 
 __all__ = [
-    "DAMAGE",
     "OpenCodeSchema",
     "backwards",
     "bounded",
@@ -38,9 +37,6 @@ __all__ = [
     "own_title",
     "sessions_of",
 ]
-
-DAMAGE = (apsw.CorruptError, apsw.NotADBError, apsw.IOError)
-"""Errors of a damaged page, beside which other pages may still be read."""
 
 _PLACEHOLDER = re.compile(r"(?:New|Child) session - \d{4}-\d\d-\d\dT[\d:.]+Z?")
 _TABLES = ("session_v2", "session", "sessions")

@@ -28,7 +28,7 @@ from session_adapters.opencode.records import (
     OpenCodeMessage,
     PartRecord,
 )
-from session_adapters.opencode.schema import DAMAGE, OpenCodeSchema, backwards, bounded
+from session_adapters.opencode.schema import OpenCodeSchema, backwards, bounded
 from session_adapters.opencode.units import (
     CONTENT_LIMIT,
     Lost,
@@ -39,7 +39,7 @@ from session_adapters.opencode.units import (
 from session_adapters.reading.bounds import Stint, excess
 from session_adapters.reading.damage import Damage
 from session_adapters.reading.sqlite_limits import SESSION_LIMIT, Ration
-from session_adapters.reading.sqlite_rows import as_float, as_int, as_text, select_list
+from session_adapters.reading.sqlite_rows import as_float, as_int, as_text, each_or_alone, select_list
 
 __all__ = ["OpenCodeRows"]
 
@@ -307,18 +307,13 @@ class OpenCodeRows:
     ) -> list[Any]:
         """The rows for these ids. On a damaged page each id is asked for alone, so that only its own are lost."""
         take = (ration or self.ration).take
-        try:
-            return list(take(self.connection.execute(query, (json.dumps(ids),))))
-        except DAMAGE:
-            rows: list[Any] = []
-        for id_ in reversed(ids):
-            try:
-                rows += take(self.connection.execute(query, (json.dumps([id_]),)))
-            except DAMAGE as error:
-                whole = place.startswith("table ")
-                where = place if whole else f"{place} {id_}"
-                self.note(id_ if whole else owner, where, f"a part of it is damaged ({error})")
-        return rows
+        whole = place.startswith("table ")
+
+        def lost(id_: str, error: Exception) -> None:
+            where = place if whole else f"{place} {id_}"
+            self.note(id_ if whole else owner, where, f"a part of it is damaged ({error})")
+
+        return each_or_alone(ids, lambda some: take(self.connection.execute(query, (json.dumps(some),))), lost)
 
     def _decoded(
         self, decode: Callable[[bytes], T], data: Any, size: Any, place: str, owner: str, limit: int

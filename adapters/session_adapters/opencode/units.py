@@ -89,8 +89,7 @@ class OpenCodeReader(UnitReader[OpenCodeUnit]):
 
     def read(self, units: Sequence[OpenCodeUnit]) -> list[list[Message]]:
         """The messages of each of these units, with what the session says of them."""
-        found = self.contents(units)
-        return [marked(unit, found.get(unit.id, [])) for unit in units]
+        return [marked(unit, messages) for unit, messages in zip(units, super().read(units), strict=True)]
 
 
 class OpenCodeStore(ABC):

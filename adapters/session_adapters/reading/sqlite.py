@@ -50,6 +50,7 @@ __all__ = [
     "database_uri",
     "hold_locks",
     "read_database",
+    "stamp_or_empty",
 ]
 
 T = TypeVar("T")
@@ -85,6 +86,14 @@ def database_stamp(path: str | Path) -> tuple[int, ...]:
     wal = stat_of(real + "-wal")
     # An empty log says nothing, and comes and goes with connections.
     return (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, *(wal if wal and wal[2] else ()))
+
+
+def stamp_or_empty(path: str) -> tuple[int, ...]:
+    """The same; empty for a database that cannot be reached: whoever reads it is told why."""
+    try:
+        return database_stamp(path)
+    except OSError:
+        return ()
 
 
 def database_source(

@@ -18,6 +18,7 @@ from session_adapters.reading.bounds import TOO_LARGE, Stint
 from session_adapters.reading.sqlite_limits import DatabaseUnreadable, Ration, tables_of
 
 __all__ = [
+    "DAMAGE",
     "LISTED_LIMIT",
     "VALUE_LIMIT",
     "Note",
@@ -26,12 +27,18 @@ __all__ = [
     "as_int",
     "as_text",
     "columns",
+    "each_or_alone",
     "insertion",
     "numbered_columns",
     "select_list",
 ]
 
 T = TypeVar("T", bound=msgspec.Struct)
+K = TypeVar("K")
+R = TypeVar("R")
+
+DAMAGE = (apsw.CorruptError, apsw.NotADBError, apsw.IOError)
+"""Errors of a damaged page, beside which other pages may still be read."""
 
 VALUE_LIMIT = 32 << 20
 """Bytes of a text or blob that are read at most."""
@@ -88,6 +95,23 @@ def select_list(have: Collection[str], wanted: Iterable[str], *, prefix: str = "
         else:
             parts.append("NULL")
     return ", ".join(parts)
+
+
+def each_or_alone(
+    keys: Sequence[K], ask: Callable[[Sequence[K]], Iterable[R]], lost: Callable[[K, Exception], object]
+) -> list[R]:
+    """The rows that `ask` gives for these keys. Where a page is damaged each key is asked for alone, so that only its
+    own rows are lost; `lost` is told of which."""
+    try:
+        return list(ask(keys))
+    except DAMAGE:
+        found: list[R] = []
+    for key in keys:
+        try:
+            found += ask([key])
+        except DAMAGE as error:
+            lost(key, error)
+    return found
 
 
 def as_text(value: Any) -> str | None:

@@ -7,15 +7,15 @@ once, earlier ones page by page; whenever the store has changed, those whose sta
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from session_adapters.base import SessionMissing, SessionUnreadable
+from session_adapters.fold import SessionFold
 from session_adapters.model import Message
-from session_adapters.reading.bounds import excess
+from session_adapters.reading.bounds import excess, shown_size
 from session_adapters.reading.damage import Damage
-from session_adapters.reading.lengths import shown_size
 from session_adapters.reading.sqlite import DatabaseMissing, DatabaseUnreadable
 from session_adapters.reading.sqlite_limits import Ration
 from session_adapters.text import scrub
@@ -24,6 +24,8 @@ from session_adapters.transcript import Change, Transcript, first_difference, pa
 __all__ = ["PAGE_UNITS", "Lost", "SessionGone", "UnitReader", "UnitShelf", "UnitTranscript", "Unitary"]
 
 PAGE_UNITS = 100
+_MANY = 200
+"""Units that are read at once: there may be ten thousand, and their texts are held together."""
 _MOST = 128
 """Units that are read at once for a part, to see how long they are."""
 _UNREADABLE = (DatabaseUnreadable, OSError, ValueError)
@@ -68,15 +70,17 @@ class UnitReader(ABC, Generic[U]):
 
     @abstractmethod
     def contents(self, units: Sequence[U]) -> dict[str, list[Message]]:
-        """By unit, its messages as they were written. What cannot be read is noted in `lost`; what `ration` has no
-        room for is counted in `left`."""
+        """By unit, its messages as they were written; of `_MANY` units at most. What cannot be read is noted in
+        `lost`; what `ration` has no room for is counted in `left`."""
 
     def read(self, units: Sequence[U]) -> list[list[Message]]:
         """The messages of each of these units."""
-        found = self.contents(units)
+        found: dict[str, list[Message]] = {}
+        for at in range(0, len(units), _MANY):
+            found |= self.contents(units[at : at + _MANY])
         return [found.get(unit.id, []) for unit in units]
 
-    def newest(self, units: Sequence[U], size: int = 200) -> list[list[Message]]:
+    def newest(self, units: Sequence[U], size: int = _MANY) -> list[list[Message]]:
         """The messages of each of these units, read from the last on: what there is no room for are the first."""
         blocks: list[list[Message]] = []
         for stop in range(len(units), 0, -size):
@@ -86,13 +90,14 @@ class UnitReader(ABC, Generic[U]):
             blocks += self.read(units[max(0, stop - size) : stop][::-1])
         return blocks[::-1]
 
-    def pages(self, units: Sequence[U], size: int = 200) -> Iterator[list[list[Message]]]:
-        """The same from the first on, so many at a time, as far as there is room."""
-        for at in range(0, len(units), size):
+    def count(self, units: Sequence[U], fold: SessionFold) -> None:
+        """Add up the same from the first on, as far as there is room."""
+        for at in range(0, len(units), _MANY):
             if self.ration.spent:
                 self.left += len(units) - at
                 break
-            yield self.read(units[at : at + size])
+            for block in self.read(units[at : at + _MANY]):
+                fold.add(block)
 
     def part(self, units: Sequence[U], at: int, step: int) -> tuple[range, list[list[Message]]]:
         """Which of the units are a part (see `part_of`), and the messages of each. How long they are is seen by

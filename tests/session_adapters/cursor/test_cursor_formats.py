@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from cursor_store import Chat, Editor, adapter_for, field, get, listed, prompt, transcript, varint
 from session_adapters.cursor.chat_store.messages import messages_of_blob
 from session_adapters.cursor.chat_store.wire import read_root, read_wire
+from session_adapters.cursor.pieces import asked, tag_time
 from session_adapters.cursor.plain import plain_messages
-from session_adapters.cursor.prompts import asked, tag_time
 from session_adapters.model import Message, TokenUsage
 from support import attached_bytes
 

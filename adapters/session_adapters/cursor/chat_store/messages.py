@@ -8,10 +8,9 @@ from __future__ import annotations
 from typing import Any
 
 from session_adapters.cursor.chat_store.wire import Wire, read_wire
-from session_adapters.cursor.pieces import named, picture, real_model
-from session_adapters.cursor.prompts import asked
+from session_adapters.cursor.pieces import asked, named, picture, prompt_messages, real_model
 from session_adapters.cursor.records import CHAT_MESSAGE, ChatMessage, as_json, decoded, dig, items, word
-from session_adapters.model import Message, ToolCall, ToolResult
+from session_adapters.model import Attachment, Message, ToolCall, ToolResult
 
 __all__ = ["messages_of_blob"]
 
@@ -37,22 +36,9 @@ def _messages(unit_id: str, record: ChatMessage, zone: str | None) -> list[Messa
     if role == "tool":
         return _results(parts, record.provider_options)
     if role == "user":
-        return _prompt(parts, zone)
+        found = prompt_messages(_texts(parts, "text"), zone, _pictures(parts))
+        return [*found, *_others("user", parts, {"text", "image", "file"})]
     return [Message(role="system", kind="notice", content=_texts(parts, "text") or role)]
-
-
-# The user's --------------------------------------------------------------------------------------------------
-
-
-def _prompt(parts: list[Any], zone: str | None) -> list[Message]:
-    said = asked(_texts(parts, "text"), zone)
-    pictures = tuple(picture(part) for part in parts if dig(part, "type") in ("image", "file"))
-    found: list[Message] = []
-    if said.text or pictures or not said.added:
-        found.append(Message(role="user", content=said.text, attachments=pictures, timestamp=said.when))
-    if said.added:
-        found.append(Message(role="user", kind="notice", content=said.added, timestamp=said.when))
-    return [*found, *_others("user", parts, {"text", "image", "file"})]
 
 
 # The model's -------------------------------------------------------------------------------------------------
@@ -62,7 +48,13 @@ def _answer(unit_id: str, parts: list[Any], options: Any) -> list[Message]:
     models = [real_model(dig(part, "providerOptions", "cursor", "modelName")) for part in parts]
     model = next(filter(None, models), None) or real_model(dig(options, "cursor", "modelName"))
     calls = tuple(
-        _call(part, f"{unit_id}-{place}") for place, part in enumerate(parts) if dig(part, "type") == "tool-call"
+        ToolCall(
+            tool_call_id=word(dig(part, "toolCallId")) or f"{unit_id}-{place}",
+            tool_name=word(dig(part, "toolName")),
+            input=decoded(dig(part, "args")),
+        )
+        for place, part in enumerate(parts)
+        if dig(part, "type") == "tool-call"
     )
     message = Message(
         role="assistant",
@@ -70,18 +62,10 @@ def _answer(unit_id: str, parts: list[Any], options: Any) -> list[Message]:
         thinking=_texts(parts, "reasoning") or None,
         tool_calls=calls,
         model=model,
-        attachments=tuple(picture(part) for part in parts if dig(part, "type") in ("image", "file")),
+        attachments=_pictures(parts),
     )
     known = {"text", "reasoning", "redacted-reasoning", "tool-call", "image", "file"}
     return [message, *_others("assistant", parts, known)]
-
-
-def _call(part: Any, fallback: str) -> ToolCall:
-    return ToolCall(
-        tool_call_id=word(dig(part, "toolCallId")) or fallback,
-        tool_name=word(dig(part, "toolName")),
-        input=decoded(dig(part, "args")),
-    )
 
 
 def _results(parts: list[Any], options: Any) -> list[Message]:
@@ -129,6 +113,10 @@ def _old_messages(unit_id: str, wire: Wire, zone: str | None, size: int) -> list
 def _texts(parts: list[Any], kind: str) -> str:
     texts = (word(dig(part, "text")) for part in parts if dig(part, "type") == kind)
     return ("\n\n" if kind == "reasoning" else "\n").join(filter(None, texts))
+
+
+def _pictures(parts: list[Any]) -> tuple[Attachment, ...]:
+    return tuple(picture(part) for part in parts if dig(part, "type") in ("image", "file"))
 
 
 def _others(role: Any, parts: list[Any], known: set[str]) -> list[Message]:

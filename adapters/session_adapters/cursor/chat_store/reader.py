@@ -6,7 +6,6 @@ Format: FACTS.md «Four separate stores» 1.
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -18,20 +17,19 @@ from session_adapters.cursor.chat_store.messages import messages_of_blob
 from session_adapters.cursor.chat_store.wire import ChatRoot, read_root
 from session_adapters.cursor.facts import (
     CONTENT_LIMIT,
-    DAMAGE,
     CursorFacts,
     CursorReader,
     CursorStore,
     CursorUnit,
 )
 from session_adapters.cursor.pieces import real_model
-from session_adapters.cursor.places import log_directories, uri_path
+from session_adapters.cursor.places import folder_of_chats, log_directories, uri_path
 from session_adapters.cursor.records import CHAT_FACTS, META, ChatFacts, Meta, number, word
 from session_adapters.cursor.summary import CursorFold
 from session_adapters.model import Message
 from session_adapters.reading.files import read_small
 from session_adapters.reading.sqlite import DatabaseUnreadable, read_database
-from session_adapters.reading.sqlite_rows import as_text
+from session_adapters.reading.sqlite_rows import DAMAGE, as_text, each_or_alone
 
 __all__ = ["ChatReader", "ChatShelf", "count_chat"]
 
@@ -41,7 +39,6 @@ FULL_MESSAGES = 60
 FIRST, LAST = 6, 12
 ROW_LIMIT = 64 << 10
 """Bytes of a message that are read for a list."""
-_PAGE = 200
 _PLACEHOLDER = "New Agent"
 _HEX = re.compile(rb"\s*(?:[0-9A-Fa-f]{2})+\s*")
 
@@ -57,56 +54,64 @@ class ChatReader(CursorReader):
         self.skipped = 0
         """Messages that were too large for a quick look."""
         super().__init__(CursorFacts(id=session_id, kind="chat"))
-        lost: list[tuple[str, str]] = []
         try:
-            known = self._known(lost)
+            known = self._known()
             self.root_id = word(known.latest_root_blob_id).lower()
-            self.root = self._root(lost)
+            self.root = self._root()
         except apsw.SQLError:
             known = None
         # Only where no blob was asked for it is left open whether there are any.
         if known is None or not (self.root_id or {"id", "data", "value"} <= _columns(connection)):
             raise DatabaseUnreadable("it has no tables of blobs and of facts: it is not a chat of Cursor's")
-        beside = _beside(f"{folder}/meta.json", lost)
-        self.facts = _facts(session_id, folder, known, beside, self.root)
-        for place, reason in lost:
-            self.note(place, reason)
+        self.facts = _facts(session_id, folder, known, self._beside(f"{folder}/meta.json"), self.root)
 
     @property
     def is_empty(self) -> bool:
         """Nothing was ever said in it: Cursor makes one for every start."""
         return not self.root_id and not self.facts.title
 
-    def _known(self, lost: list[tuple[str, str]]) -> ChatFacts:
+    def _known(self) -> ChatFacts:
         try:
             row = self._connection.execute("SELECT CAST(value AS BLOB) FROM meta WHERE key = '0'").fetchone()
         except DAMAGE as error:
-            lost.append(("meta 0", f"a part of it is damaged ({error})"))
+            self.note("meta 0", f"a part of it is damaged ({error})")
             return ChatFacts()
         data = row[0] if row else None
         if not isinstance(data, bytes):
-            lost.append(("meta 0", "it is not there, and with it the way to the messages"))
+            self.note("meta 0", "it is not there, and with it the way to the messages")
             return ChatFacts()
         try:
             text = bytes.fromhex(data.decode()) if _HEX.fullmatch(data) else data
             return CHAT_FACTS.one(text)
         except ValueError:
-            lost.append(("meta 0", "it is neither JSON nor that in hexadecimal"))
+            self.note("meta 0", "it is neither JSON nor that in hexadecimal")
             return ChatFacts()
 
-    def _root(self, lost: list[tuple[str, str]]) -> ChatRoot:
+    def _root(self) -> ChatRoot:
         none = ChatRoot([], None, None, None, whole=True)
         if not self.root_id:
             return none
-        found = self._blobs([self.root_id], CONTENT_LIMIT, lost).get(self.root_id)
+        found = self._blobs([self.root_id], CONTENT_LIMIT).get(self.root_id)
         if found is None:
-            if not lost:
-                lost.append((f"blob {self.root_id}", "the root of the conversation is not in the database"))
+            if not self.lost:
+                self.note(f"blob {self.root_id}", "the root of the conversation is not in the database")
             return none
         root = read_root(found)
         if not root.whole:
-            lost.append((f"blob {self.root_id}", "a part of the conversation's root is damaged"))
+            self.note(f"blob {self.root_id}", "a part of the conversation's root is damaged")
         return root
+
+    def _beside(self, path: str) -> Meta:
+        """`meta.json`, which chats from before 2026.08 do not have."""
+        try:
+            return META.one(read_small(path, 1 << 20))
+        except FileNotFoundError:
+            pass
+        except OSError as error:
+            self.note("meta.json", f"it cannot be read: {error.strerror or error}")
+        except ValueError:
+            self.note("meta.json", "it is not valid JSON")
+        return Meta()
 
     def units(self) -> list[CursorUnit]:
         """See `CursorReader.units`. A blob never changes: its name says what is in it."""
@@ -115,39 +120,29 @@ class ChatReader(CursorReader):
     def contents(self, units: Sequence[CursorUnit]) -> dict[str, list[Message]]:
         """See `CursorReader.contents`."""
         found: dict[str, list[Message]] = {}
-        for at in range(0, len(units), _PAGE):
-            page = units[at : at + _PAGE]
-            lost: list[tuple[str, str]] = []
-            blobs = self._blobs([unit.place for unit in page], self.limit, lost)
-            for place, reason in lost:
-                self.note(place, reason)
-            for unit in page:
-                data = blobs.get(unit.place)
-                if data is None and self.ration.spent:
-                    self.left += 1
-                if data is None or self.is_too_long_again(unit, unit.place, data):
-                    continue
-                try:
-                    found[unit.id] = messages_of_blob(unit.id, data, self.root.zone)
-                except ValueError:
-                    self.note(f"blob {unit.place}", "the message is damaged")
+        blobs = self._blobs([unit.place for unit in units], self.limit)
+        for unit in units:
+            data = blobs.get(unit.place)
+            if data is None and self.ration.spent:
+                self.left += 1
+            if data is None or self.is_too_long_again(unit, unit.place, data):
+                continue
+            try:
+                found[unit.id] = messages_of_blob(unit.id, data, self.root.zone)
+            except ValueError:
+                self.note(f"blob {unit.place}", "the message is damaged")
         return found
 
-    def _blobs(self, names: Sequence[str], limit: int, lost: list[tuple[str, str]]) -> dict[str, bytes]:
-        """By name. What is missing, damaged or over `limit` is left out, and said in `lost`."""
-        try:
-            rows = self._rows(names, limit)
-        except DAMAGE:
-            rows = []
-            for name in names:
-                try:
-                    rows += self._rows([name], limit)
-                except DAMAGE as error:
-                    lost.append((f"blob {name}", f"it is damaged ({error})"))
-                    rows.append((name, None, None))
+    def _blobs(self, names: Sequence[str], limit: int) -> dict[str, bytes]:
+        """By name. What is missing, damaged or over `limit` is left out, and noted."""
         found: dict[str, bytes] = {}
         seen: set[str] = set()
-        for key, data, size in rows:
+
+        def damaged(name: str, error: Exception) -> None:
+            self.note(f"blob {name}", f"it is damaged ({error})")
+            seen.add(name)
+
+        for key, data, size in each_or_alone(names, lambda some: self._rows(some, limit), damaged):
             name = as_text(key) or ""
             seen.add(name)
             if isinstance(data, bytes):
@@ -155,10 +150,11 @@ class ChatReader(CursorReader):
             elif isinstance(size, int) and limit < size <= CONTENT_LIMIT:
                 self.skipped += 1
             elif size is not None:
-                lost.append((f"blob {name}", f"it is too large to be read ({size} bytes)"))
+                self.note(f"blob {name}", f"it is too large to be read ({size} bytes)")
         if not self.ration.spent:
-            missing = (name for name in dict.fromkeys(names) if name not in seen)
-            lost += [(f"blob {name}", "it is not in the database") for name in missing]
+            for name in dict.fromkeys(names):
+                if name not in seen:
+                    self.note(f"blob {name}", "it is not in the database")
         return found
 
     def _rows(self, names: Sequence[str], limit: int) -> list[tuple[apsw.SQLiteValue, ...]]:
@@ -180,19 +176,6 @@ def _columns(connection: apsw.Connection) -> set[str]:
         return {as_text(name) or "" for (name,) in connection.execute(query)}
     except apsw.SQLError:
         return set()  # a view of something missing
-
-
-def _beside(path: str, lost: list[tuple[str, str]]) -> Meta:
-    """`meta.json`, which chats from before 2026.08 do not have."""
-    try:
-        return META.one(read_small(path, 1 << 20))
-    except FileNotFoundError:
-        pass
-    except OSError as error:
-        lost.append(("meta.json", f"it cannot be read: {error.strerror or error}"))
-    except ValueError:
-        lost.append(("meta.json", "it is not valid JSON"))
-    return Meta()
 
 
 def _facts(session_id: str, folder: str, known: ChatFacts, beside: Meta, root: ChatRoot) -> CursorFacts:
@@ -220,7 +203,7 @@ def _guessed(folder: str) -> str | None:
     """The directory that a chat without any word of it was held in: the folder is named by the MD5 of its path,
     which the logs of the projects can be tried against."""
     for directory in log_directories(Path(folder).parents[2]):
-        if hashlib.md5(directory.encode(), usedforsecurity=False).hexdigest() == _hash(folder):
+        if folder_of_chats(directory) == _hash(folder):
             return directory
     return None
 
@@ -244,9 +227,7 @@ def count_chat(reader: ChatReader, *, exact: bool) -> CursorFold:
             parts = [units[:FIRST], units[-LAST:]]
             fold.partial = True
     for part in parts:
-        for page in reader.pages(part, _PAGE):
-            for block in page:
-                fold.add(block)
+        reader.count(part, fold)
     if fold.partial:
         fold.messages += len(units) - FIRST - LAST
     fold.messages += reader.skipped + reader.left

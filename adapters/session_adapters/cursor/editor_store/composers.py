@@ -1,6 +1,7 @@
-"""Conversations of the editor: a composer and its bubbles.
+"""Conversations of the editor: a composer and its bubbles; in the oldest versions tabs.
 
-Older versions keep all in one value. Format: FACTS.md «Four separate stores» 3.
+Older versions keep all of a conversation in one value, the oldest all of all tabs. Format: FACTS.md «Four separate
+stores» 3.
 """
 
 from __future__ import annotations
@@ -11,20 +12,20 @@ from typing import Any
 from zlib import crc32
 
 from session_adapters.cursor.editor_store.bubbles import bubble_of, messages_of_bubble, workspace_of
-from session_adapters.cursor.editor_store.state import EditorState
-from session_adapters.cursor.facts import CursorFacts, CursorReader, CursorUnit
+from session_adapters.cursor.editor_store.state import EditorState, Note
+from session_adapters.cursor.facts import CursorFacts, CursorReader, CursorUnit, unique_ids
 from session_adapters.cursor.pieces import real_model
 from session_adapters.cursor.places import uri_path
-from session_adapters.cursor.records import Bubble, Composer, dig, items, number, word
+from session_adapters.cursor.records import TABS, Composer, as_json, dig, items, number, word
 from session_adapters.cursor.summary import CursorFold
 from session_adapters.model import Message
 
-__all__ = ["NEWEST", "ComposerReader", "composer_directory", "count_composer"]
+__all__ = ["NEWEST", "ComposerReader", "TabReader", "composer_directory", "count_composer", "count_tab", "tabs_of"]
 
 _BUBBLES = "bubbleId:"
 NEWEST = 40
 """Bubbles that are looked into whenever the database has changed; of those before them a change is seen by size."""
-_PAGE = 200
+_TABS = "workbench.panel.aichat.view.aichat.chatdata"
 _LAST = 3
 
 
@@ -37,7 +38,7 @@ class ComposerReader(CursorReader):
         self._helpers = frozenset(filter(None, map(word, items(composer.sub_composer_ids))))
         self._inline = _inline(composer)
         self._headers = _headers(composer)
-        self.directory: str | None = None
+        self._directory: str | None = None
         """The directory that a bubble which was read names."""
         self.missing = 0
         """Messages that the conversation names and that are not in the database: real ones have such."""
@@ -59,44 +60,45 @@ class ComposerReader(CursorReader):
         newest = self._state.disk([unit.place for unit in found[-NEWEST:]], lambda place, reason: None)
         sums = {key: crc32(row.data) for key, row in newest.items() if row.data}
         return [
-            unit._replace(stamp=(sizes.get(unit.place), sums.get(unit.place), self._inline_stamp(unit)))
+            unit._replace(
+                stamp=(sizes.get(unit.place), sums.get(unit.place), len(str(self._inline.get(_own_id(unit), ""))))
+            )
             for unit in found
         ]
-
-    def _inline_stamp(self, unit: CursorUnit) -> int:
-        return len(str(self._inline.get(_own_id(unit), "")))
 
     def contents(self, units: Sequence[CursorUnit]) -> dict[str, list[Message]]:
         """See `CursorReader.contents`."""
         found: dict[str, list[Message]] = {}
-        for at in range(0, len(units), _PAGE):
-            page = units[at : at + _PAGE]
-            rows = self._state.disk([unit.place for unit in page], self.note, self.ration)
-            for unit in page:
-                row = rows.get(unit.place)
-                if row is None and self.ration.spent:
-                    self.left += 1
-                    continue
-                value: Any = row.data if row and row.data else self._inline.get(_own_id(unit))
-                if value is None and row is not None and row.size > 0:
-                    self.note(unit.place, f"it is too large to be read ({row.size} bytes)")
-                if value is None:
-                    self.missing += row is None or row.size == 0
-                    continue
-                if isinstance(value, bytes) and self.is_too_long_again(unit, _own_id(unit), value):
-                    continue
-                try:
-                    bubble = bubble_of(value)
-                except ValueError:
-                    self.note(unit.place, "it is not valid JSON")
-                    continue
-                self._look(bubble)
-                found[unit.id] = messages_of_bubble(unit.id, bubble, unit.role, helpers=self._helpers)
+        rows = self._state.disk([unit.place for unit in units], self.note, self.ration)
+        for unit in units:
+            row = rows.get(unit.place)
+            if row is None and self.ration.spent:
+                self.left += 1
+                continue
+            value: Any = row.data if row and row.data else self._inline.get(_own_id(unit))
+            if value is None and row is not None and row.size > 0:
+                self.note(unit.place, f"it is too large to be read ({row.size} bytes)")
+            if value is None:
+                self.missing += row is None or row.size == 0
+                continue
+            if isinstance(value, bytes) and self.is_too_long_again(unit, _own_id(unit), value):
+                continue
+            try:
+                bubble = bubble_of(value)
+            except ValueError:
+                self.note(unit.place, "it is not valid JSON")
+                continue
+            if self._directory is None and (named := workspace_of(bubble)):
+                self._directory = uri_path(named) or (named if "://" not in named else None)
+            found[unit.id] = messages_of_bubble(unit.id, bubble, unit.role, helpers=self._helpers)
         return found
 
-    def _look(self, bubble: Bubble) -> None:
-        if self.directory is None and (named := workspace_of(bubble)):
-            self.directory = uri_path(named) or (named if "://" not in named else None)
+    def seen(self, *, partial: bool) -> CursorFacts:
+        """See `CursorReader.seen`."""
+        facts = self.facts._replace(cwd=self.facts.cwd or self._directory)
+        if not self.missing or partial:
+            return facts
+        return facts._replace(raw={**facts.raw, "missingMessages": self.missing})
 
 
 def _own_id(unit: CursorUnit) -> str:
@@ -160,18 +162,79 @@ def count_composer(reader: ComposerReader, *, exact: bool) -> CursorFold:
     units = reader.listed()
     fold.partial = not exact
     if exact:
-        for page in reader.pages(units, _PAGE):
-            for block in page:
-                fold.add(block)
+        reader.count(units, fold)
         fold.partial = bool(reader.left)
     else:
         first = next((unit for unit in units[:-_LAST] if unit.role in ("1", "user")), None)
         few = [*([first] if first else []), *units[-_LAST:]]
-        for block in reader.read(few):
-            fold.add(block)
+        reader.count(few, fold)
         fold.messages = len(units)
         fold.turns = sum(
             one.role in ("1", "user") and following.role in ("2", "ai") for one, following in pairwise(units)
         )
     fold.warnings = len(reader.damage)
+    return fold
+
+
+# Tabs -------------------------------------------------------------------------------------------------------
+
+
+def tabs_of(state: EditorState, directory: str | None, note: Note) -> list[TabReader]:
+    """Every tab in which something was said."""
+    data = state.item(_TABS, note)
+    if not data:
+        return []
+    try:
+        tabs = items(TABS.one(data).tabs)
+    except ValueError:
+        note(_TABS, "it is not valid JSON")
+        return []
+    return [TabReader(tab, directory) for tab in tabs if word(dig(tab, "tabId")) and items(dig(tab, "bubbles"))]
+
+
+class TabReader(CursorReader):
+    """One tab."""
+
+    def __init__(self, tab: Any, directory: str | None) -> None:
+        self._bubbles = [one for one in items(dig(tab, "bubbles")) if isinstance(one, dict)]
+        models = [name for one in self._bubbles if (name := real_model(one.get("modelType")))]
+        super().__init__(
+            CursorFacts(
+                id=word(dig(tab, "tabId")),
+                kind="tab",
+                title=word(dig(tab, "chatTitle")),
+                cwd=directory,
+                created=number(dig(tab, "createdAt")),
+                updated=number(dig(tab, "lastSendTime")),
+                model=models[-1] if models else None,
+                source="ide",
+            )
+        )
+
+    def units(self) -> list[CursorUnit]:
+        """See `CursorReader.units`."""
+        names = unique_ids(word(one.get("id")) or f"@{place}" for place, one in enumerate(self._bubbles))
+        return [
+            CursorUnit(name, place, (crc32(as_json(one).encode()),))
+            for place, (name, one) in enumerate(zip(names, self._bubbles, strict=True))
+        ]
+
+    def contents(self, units: Sequence[CursorUnit]) -> dict[str, list[Message]]:
+        """See `CursorReader.contents`."""
+        found: dict[str, list[Message]] = {}
+        for unit in units:
+            one = self._bubbles[unit.place]
+            named = {"modelInfo": {"modelName": one.get("modelType")}} if one.get("modelType") else {}
+            try:
+                found[unit.id] = messages_of_bubble(unit.id, bubble_of({**one, **named}), helpers=frozenset())
+            except ValueError:
+                self.note(f"tab {self.facts.id}, bubble {unit.id}", "it makes no sense")
+        return found
+
+
+def count_tab(reader: TabReader) -> CursorFold:
+    """The counts of a tab."""
+    fold = CursorFold()
+    reader.count(reader.units(), fold)
+    fold.warnings = len(reader.lost)
     return fold

@@ -11,9 +11,14 @@ import apsw
 import msgspec
 from msgspec.structs import replace
 
-from session_adapters.cursor.editor_store.composers import ComposerReader, composer_directory, count_composer
+from session_adapters.cursor.editor_store.composers import (
+    ComposerReader,
+    composer_directory,
+    count_composer,
+    count_tab,
+    tabs_of,
+)
 from session_adapters.cursor.editor_store.state import COMPOSERS, EditorState, Note, StoredValue
-from session_adapters.cursor.editor_store.tabs import count_tab, tabs_of
 from session_adapters.cursor.facts import CursorReader, CursorStore
 from session_adapters.cursor.places import uri_path, workspace_databases
 from session_adapters.cursor.records import COMPOSER, Composer, decoded, dig, items, word
@@ -74,13 +79,8 @@ def editor_summaries(path: str, user: str, size: int, damaged: Damage, *, exact:
             if reader is None or reader.is_empty:
                 continue
             fold = count_composer(reader, exact=full and time.monotonic() < deadline)
-            facts = reader.facts
-            if facts.cwd is None:
-                facts = facts._replace(cwd=reader.directory)
-            if reader.missing and not fold.partial:
-                facts = facts._replace(raw={**facts.raw, "missingMessages": reader.missing})
             lost.extend(reader.damage)
-            found.append(fold.summary(facts, path))
+            found.append(fold.summary(reader.seen(partial=fold.partial), path))
         for tab in tabs_of(state, folder_of(path, keep), keep):
             counts = count_tab(tab)
             lost.extend(tab.lost)

@@ -14,10 +14,10 @@ from typing import Any, NamedTuple
 
 import apsw
 
-from session_adapters.cursor.facts import CONTENT_LIMIT, DAMAGE
+from session_adapters.cursor.facts import CONTENT_LIMIT
 from session_adapters.reading.sqlite import DatabaseUnreadable
 from session_adapters.reading.sqlite_limits import Ration, held
-from session_adapters.reading.sqlite_rows import as_text, columns
+from session_adapters.reading.sqlite_rows import DAMAGE, as_text, columns
 
 __all__ = ["COMPOSERS", "EditorState", "Note", "StoredValue"]
 

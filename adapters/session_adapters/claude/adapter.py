@@ -27,7 +27,6 @@ from session_adapters.base import (
 from session_adapters.claude.builder import ClaudeBuilder
 from session_adapters.claude.chains import chain_in
 from session_adapters.claude.copies import Copies, read_copies
-from session_adapters.claude.ends import Part, ends, feed_all
 from session_adapters.claude.paths import (
     config_roots,
     custom_title,
@@ -38,16 +37,17 @@ from session_adapters.claude.paths import (
     parent_folder,
     printable,
 )
+from session_adapters.claude.records import Marks
 from session_adapters.claude.relate import relate
-from session_adapters.claude.summary import ClaudeSurvey
-from session_adapters.claude.texts import text_reader
+from session_adapters.claude.summary import ClaudeSurvey, Part, ends, feed_all
 from session_adapters.fold import SessionFold
 from session_adapters.jsonl_adapter import JsonlAdapter, JsonlTranscript, problem_in, report_damage
 from session_adapters.model import Session, SessionSummary
 from session_adapters.reading.damage import reading_session
-from session_adapters.reading.files import open_file
+from session_adapters.reading.files import Decoder, Line, lines, open_file
 from session_adapters.reading.follower import LinesReader
 from session_adapters.reading.prefilter import Verbatim
+from session_adapters.reading.searchable import Rewritten, Text
 from session_adapters.transcript import Transcript
 
 __all__ = ["ClaudeAdapter"]
@@ -220,3 +220,38 @@ def _copies_of(source: Source, session_id: str) -> Copies:
     """Raises `SessionMissing`, `SessionUnreadable`."""
     with reading_session(source.agent, session_id, source.path), open_file(source.path) as fd:
         return read_copies(fd, os.fstat(fd).st_size)
+
+
+# Search texts -----------------------------------------------------------------------------------------------
+
+
+_SIDE = re.compile(rb'"isSidechain"\s*:\s*true')
+_MARKS = Decoder(Marks)
+
+
+class _Reader(LinesReader):
+    """Reads a file without helpers."""
+
+    builder: ClaudeBuilder
+
+    def read(self) -> Iterator[tuple[int, Text]]:
+        """See `TextReader.read`."""
+        yield from super().read()
+        if self.builder.chains:
+            raise Rewritten(f"the file of {self.session_id} holds a helper now")
+
+
+def text_reader(source: Source) -> LinesReader | None:
+    """A reader of one transcript that goes on where it stopped; None where there are helpers in it, whose texts are
+    other sessions'. Raises `OSError`."""
+    helper = is_helper(source)
+    with open_file(source.path) as fd:
+        if not helper and any(map(_is_side, lines(fd, 0, os.fstat(fd).st_size))):
+            return None
+    return _Reader(source.path, source.session_id, ClaudeBuilder(subagent=helper))
+
+
+def _is_side(line: Line) -> bool:
+    """Whether a helper's record is in a line."""
+    marked = not line.too_long and _SIDE.search(line.data) is not None
+    return marked and any(record.is_sidechain for record in _MARKS.all(line.data)[0])

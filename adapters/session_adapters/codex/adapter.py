@@ -28,13 +28,19 @@ from session_adapters.base import (
     Source,
 )
 from session_adapters.codex.document import CodexDocumentTranscript, document_lines, is_document
-from session_adapters.codex.live import held_locks, open_rollouts
+from session_adapters.codex.messages import CodexBuilder
 from session_adapters.codex.rollout import RolloutHead, base_stop, identify, is_uuid, own_start
 from session_adapters.codex.splice import Base, Bases, CodexTranscript
-from session_adapters.codex.store import ARCHIVED, ThreadNames, codex_home, codex_roots, list_sources
-from session_adapters.codex.summary import summary_fields
-from session_adapters.codex.survey import CodexSurvey, survey_document, survey_rollout
-from session_adapters.codex.texts import text_reader
+from session_adapters.codex.store import (
+    ARCHIVED,
+    ThreadNames,
+    codex_home,
+    codex_roots,
+    held_locks,
+    list_sources,
+    open_rollouts,
+)
+from session_adapters.codex.summary import CodexSurvey, summary_fields, survey_document, survey_rollout
 from session_adapters.fold import SessionFold
 from session_adapters.jsonl_adapter import JsonlAdapter, problem_in, report_damage
 from session_adapters.model import Message, Session, SessionSummary
@@ -292,3 +298,18 @@ def _summary(fields: Mapping[str, Any], source: Source, size: int, *, partial: b
 
 def _says_nothing(messages: Iterable[Message]) -> bool:
     return all(message.id == "lost" for message in messages)
+
+
+# Search texts -----------------------------------------------------------------------------------------------
+
+
+def text_reader(source: Source) -> LinesReader | None:
+    """A reader of one rollout; None for one that builds on another or does not yet say whether it does, and for what
+    is no file of lines. Raises `OSError`."""
+    if is_document(source.path):
+        return None
+    with open_file(source.path) as fd:
+        head = identify(lines(fd), source.path)
+    if not head.meta.id or head.copied or head.meta.history_base is not None:
+        return None
+    return LinesReader(source.path, head.session_id, CodexBuilder(head.session_id))

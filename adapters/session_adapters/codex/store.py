@@ -1,4 +1,4 @@
-"""Where Codex keeps its sessions, and the names that users gave them.
+"""Where Codex keeps its sessions, what users named them, which are open now.
 
 Format: stores/codex FACTS.md.
 """
@@ -15,15 +15,16 @@ from pathlib import Path
 import apsw
 from msgspec import Struct
 
-from session_adapters.base import Environment, Report, Root, Source
-from session_adapters.codex.rollout import is_rollout, name_id
+from session_adapters.base import Environment, Liveness, Report, Root, Source
+from session_adapters.codex.rollout import is_rollout, is_uuid, name_id
 from session_adapters.model import Problem
+from session_adapters.proc import flocks, open_files, pids, start_of
 from session_adapters.reading.files import Decoder, file_stamp, lines, open_file
 from session_adapters.reading.folders import file_source, is_folder, names_in, status_of
 from session_adapters.reading.sqlite import DatabaseMissing, DatabaseUnreadable, database_stamp, read_database
 from session_adapters.reading.sqlite_rows import LISTED_LIMIT, RowReader, columns
 
-__all__ = ["ARCHIVED", "ThreadNames", "codex_home", "codex_roots", "list_sources"]
+__all__ = ["ARCHIVED", "ThreadNames", "codex_home", "codex_roots", "held_locks", "list_sources", "open_rollouts"]
 
 ARCHIVED = "archived"
 """Layout of what `codex archive` moved away."""
@@ -195,3 +196,51 @@ def _read_lines(path: Path) -> tuple[dict[str, str], list[str]]:
                 if record.id and record.thread_name is not None:
                     names[record.id] = record.thread_name
     return names, [f"{damaged} damaged lines with names of sessions"] if damaged else []
+
+
+# Processes --------------------------------------------------------------------------------------------------
+
+
+def held_locks(home: Path, proc: Path) -> Mapping[str, Liveness]:
+    """Session ids whose lock file under `home` is locked by a process. Locks are matched by device and inode; where
+    a file system shows another device number than `stat` does, the process must have the lock file open."""
+    files: dict[int, tuple[str, Path, os.stat_result]] = {}
+    try:
+        entries = sorted((home / "thread-writer-locks").iterdir())
+    except OSError:
+        return {}
+    for path in entries:
+        if path.suffix == ".lock" and is_uuid(path.stem):
+            try:
+                status = path.stat()
+            except OSError:
+                continue  # removed meanwhile: its session was closed
+            files[status.st_ino] = (path.stem, path, status)
+    found: dict[str, Liveness] = {}
+    for lock in flocks(proc) if files else ():
+        known = files.get(lock.inode)
+        if known is None:
+            continue
+        session_id, path, status = known
+        device = (os.major(status.st_dev), os.minor(status.st_dev))
+        if lock.device == device or _has_open(proc, lock.pid, path):
+            found[session_id] = Liveness(pid=lock.pid)
+    return found
+
+
+def _has_open(proc: Path, pid: int, path: Path) -> bool:
+    wanted = os.path.realpath(path)
+    return any(target == wanted for target in open_files(proc, pid))
+
+
+def open_rollouts(folders: list[Path], proc: Path) -> Mapping[str, Liveness]:
+    """Session ids whose rollout in one of `folders` a process named codex has open."""
+    prefixes = tuple(os.path.realpath(folder) + os.sep for folder in folders)
+    found: dict[str, Liveness] = {}
+    for process in pids(proc):
+        if not start_of(f"{proc}/{process}/comm").startswith(b"codex"):
+            continue
+        for target in open_files(proc, int(process)):
+            if target.startswith(prefixes) and is_uuid(name_id(target)):
+                found[name_id(target)] = Liveness(pid=int(process))
+    return found

@@ -18,7 +18,6 @@ from session_adapters.base import (
 )
 from session_adapters.copilot.builder import CopilotBuilder, helper_id
 from session_adapters.copilot.document import CopilotDocumentTranscript, read_document
-from session_adapters.copilot.relations import relate
 from session_adapters.copilot.store import (
     DOCUMENT,
     EVENTS,
@@ -29,8 +28,7 @@ from session_adapters.copilot.store import (
     live_sessions,
     rank,
 )
-from session_adapters.copilot.summary import summary_fields
-from session_adapters.copilot.survey import CopilotSurvey, fork_time, survey_events
+from session_adapters.copilot.summary import CopilotSurvey, fork_time, relate, summary_fields, survey_events
 from session_adapters.copilot.workspace import Workspace, read_workspace
 from session_adapters.fold import SessionFold
 from session_adapters.jsonl_adapter import JsonlAdapter, JsonlTranscript, problem_in, report_damage

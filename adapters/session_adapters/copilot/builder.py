@@ -9,7 +9,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from session_adapters.activity import Activity, activity_of
-from session_adapters.copilot.counting import HIDDEN_CALL, CountingBuilder
+from session_adapters.copilot.counting import HIDDEN_CALL, RUN_ENDED, CountingBuilder
 from session_adapters.copilot.pieces import (
     attachments,
     call_of,
@@ -35,7 +35,6 @@ from session_adapters.copilot.records import (
     normalised,
     whole,
 )
-from session_adapters.copilot.usage import RUN_ENDED
 from session_adapters.model import Message, MessageKind, Role, ToolCall, ToolResult
 from session_adapters.reading.files import Line
 from session_adapters.text import one_line

@@ -6,16 +6,15 @@ output alone and the rest stands in `session.shutdown`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from msgspec.structs import replace
 
-from session_adapters.copilot.records import Count, Shutdown, whole
-from session_adapters.copilot.usage import RunTotals
+from session_adapters.copilot.records import Count, Metric, Shutdown, normalised, whole
 from session_adapters.model import Message, TokenUsage
 from session_adapters.transcript import Builder
 
-__all__ = ["HIDDEN_CALL", "CountingBuilder"]
+__all__ = ["HIDDEN_CALL", "RUN_ENDED", "CountingBuilder", "main_total"]
 
 HIDDEN_CALL = "(a model call without a visible reply)"
 """Content of the notice that carries the tokens of such a call."""
@@ -106,3 +105,61 @@ class CountingBuilder(Builder):
         super().renumber(places)
         self._replies = {key: at for key, index in self._replies.items() if (at := places[index]) is not None}
         self._hidden = {key: at for key, index in self._hidden.items() if (at := places[index]) is not None}
+
+
+# What a shutdown reports ------------------------------------------------------------------------------------
+
+
+RUN_ENDED = "(tokens of the run that ended here, beside what its replies tell)"
+"""Content of the notice that carries them."""
+
+
+def main_total(shutdown: Shutdown) -> tuple[TokenUsage, bool]:
+    """What the session itself spent, over all models, and whether helpers are left out of it."""
+    main = (shutdown.agent_metrics or {}).get("main")
+    if main is not None and main.model_metrics is not None:
+        return _sum(main.model_metrics), True
+    return _sum(shutdown.model_metrics or {}), False
+
+
+def _sum(metrics: Mapping[str, Metric]) -> TokenUsage:
+    total = TokenUsage()
+    for metric in metrics.values():
+        if metric.usage is not None:
+            total += normalised(metric.usage)
+    return total
+
+
+class RunTotals:
+    """What the shutdowns in a run of lines add. Where the lines begin in the middle of a file, the first one's figure
+    may be too large."""
+
+    def __init__(self) -> None:
+        self.own = 0
+        """Output of the session's replies since the last shutdown."""
+        self.helpers = 0
+        """The helpers' output since then."""
+        self.previous: TokenUsage | None = None
+        """Of the last shutdown whose figures go on."""
+
+    def end(self, shutdown: Shutdown) -> TokenUsage:
+        """What the run that ends here adds."""
+        total, alone = main_total(shutdown)
+        known = TokenUsage(output_tokens=self.own if alone else self.own + self.helpers)
+        self.own = self.helpers = 0
+        if shutdown.accounting_snapshot is not None:
+            known += self.previous or TokenUsage()
+            self.previous = total
+        return _minus(total, known)
+
+
+def _minus(total: TokenUsage, known: TokenUsage) -> TokenUsage:
+    output = max(0, total.output_tokens - known.output_tokens)
+    return replace(
+        total,
+        input_tokens=max(0, total.input_tokens - known.input_tokens),
+        output_tokens=output,
+        cached_tokens=max(0, total.cached_tokens - known.cached_tokens),
+        cache_write_tokens=max(0, total.cache_write_tokens - known.cache_write_tokens),
+        thinking_tokens=min(output, max(0, total.thinking_tokens - known.thinking_tokens)),
+    )

@@ -20,7 +20,7 @@ from session_adapters.base import (
 )
 from session_adapters.fold import SessionFold
 from session_adapters.gemini.builder import GeminiBuilder
-from session_adapters.gemini.document import is_document
+from session_adapters.gemini.document import GeminiDocumentTranscript, is_document
 from session_adapters.gemini.places import (
     DOCUMENT,
     Projects,
@@ -31,7 +31,6 @@ from session_adapters.gemini.places import (
     project_folder,
 )
 from session_adapters.gemini.survey import PROBE, GeminiSurvey, summary_of, survey
-from session_adapters.gemini.transcript import GeminiDocumentTranscript
 from session_adapters.jsonl_adapter import JsonlAdapter, JsonlTranscript, problem_in, report_damage
 from session_adapters.model import Session, SessionSummary
 from session_adapters.reading.damage import reading_session

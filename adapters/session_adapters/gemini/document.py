@@ -13,12 +13,14 @@ from typing import Any, NamedTuple
 
 from session_adapters.gemini.builder import GeminiBuilder
 from session_adapters.gemini.records import DECODER
-from session_adapters.reading.bounds import CROWDED
+from session_adapters.model import Message
+from session_adapters.reading.bounds import CROWDED, DOCUMENT_LIMIT
+from session_adapters.reading.document import WholeTranscript
 from session_adapters.reading.ends import spans
-from session_adapters.reading.files import Line, read_at
+from session_adapters.reading.files import Line, read_at, read_small
 from session_adapters.reading.fragments import Effort
 
-__all__ = ["EFFORT_LIMIT", "feed_document", "feed_document_ends", "is_document"]
+__all__ = ["EFFORT_LIMIT", "GeminiDocumentTranscript", "feed_document", "feed_document_ends", "is_document"]
 
 _DOCUMENT = re.compile(rb'[\s\x00\xef\xbb\xbf]*\{[^{}]*?"messages"\s*:\s*\[')
 _MESSAGES = re.compile(r'"messages"\s*:\s*\[')
@@ -152,3 +154,20 @@ def _next(text: str, at: int, effort: Effort) -> int | None:
         if message is not None and isinstance(message[0].get("type"), str) and "timestamp" in message[0]:
             return found.start()
     return None
+
+
+class GeminiDocumentTranscript(WholeTranscript):
+    """A document of 0.20."""
+
+    def __init__(self, session_id: str, path: str) -> None:
+        self.builder = GeminiBuilder()
+        self.size = 0
+        super().__init__("gemini", session_id, path)
+
+    def read(self) -> tuple[list[Message], list[tuple[str, str]]]:
+        """See `WholeTranscript.read`."""
+        data = read_small(self.path, DOCUMENT_LIMIT)
+        builder = GeminiBuilder()
+        feed_document(data, builder)
+        self.builder, self.size = builder, len(data)
+        return builder.messages, builder.damaged.places()

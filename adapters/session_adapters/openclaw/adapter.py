@@ -52,8 +52,7 @@ from session_adapters.reading.sqlite import DatabaseMissing, DatabaseUnreadable
 from session_adapters.text import scrub
 from session_adapters.transcript import PAGE
 from session_adapters.tree.file import TreeStore
-from session_adapters.tree.follower import BranchReader
-from session_adapters.tree.texts import branched_texts
+from session_adapters.tree.follower import BranchReader, branched_texts
 from session_adapters.tree.transcript import TreeTranscript
 from session_adapters.usage import Usage
 

@@ -19,9 +19,8 @@ from msgspec.structs import replace
 
 from session_adapters.base import Source
 from session_adapters.model import SessionKind, SessionSummary
-from session_adapters.openclaw.keys import ClawKey
 from session_adapters.openclaw.places import AGENT, INDEX, StateDir
-from session_adapters.openclaw.records import ENTRY, IndexEntry
+from session_adapters.openclaw.records import ENTRY, ClawKey, IndexEntry
 from session_adapters.reading.bounds import CROWDED, DOCUMENT_LIMIT, is_crowded
 from session_adapters.reading.files import Decoder, file_stamp, read_small
 from session_adapters.text import one_line

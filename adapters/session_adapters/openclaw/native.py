@@ -11,9 +11,8 @@ from pathlib import PurePath
 
 from session_adapters.base import Environment, Liveness, NativeCommand, option
 from session_adapters.model import SessionSummary
-from session_adapters.openclaw.keys import ClawKey
 from session_adapters.openclaw.places import DATABASE, StateDir
-from session_adapters.openclaw.records import LOCK, RunLock
+from session_adapters.openclaw.records import LOCK, ClawKey, RunLock
 from session_adapters.proc import start_ticks
 from session_adapters.reading.files import read_small
 from session_adapters.times import parse_time

@@ -22,10 +22,8 @@ from session_adapters.reading.folders import file_source
 from session_adapters.reading.searchable import Text
 from session_adapters.transcript import PAGE
 from session_adapters.tree.ends import gather, probe
-from session_adapters.tree.follower import BranchReader
-from session_adapters.tree.relations import relate_files
-from session_adapters.tree.summary import TreeCounts
-from session_adapters.tree.texts import branched_texts
+from session_adapters.tree.follower import BranchReader, branched_texts
+from session_adapters.tree.summary import TreeCounts, relate_files
 from session_adapters.tree.transcript import TreeTranscript
 from session_adapters.usage import Usage
 

@@ -6,11 +6,14 @@ that an export keeps what was said.
 
 from __future__ import annotations
 
+import json
 import re
 import unicodedata
 from typing import Any
 
-__all__ = ["TITLE_LENGTH", "cut", "one_line", "scrub", "scrub_json"]
+import msgspec
+
+__all__ = ["TITLE_LENGTH", "cut", "from_json", "if_json", "one_line", "scrub", "scrub_json"]
 
 TITLE_LENGTH = 100
 """Characters (checklist L-14)."""
@@ -34,6 +37,27 @@ def scrub_json(value: Any) -> Any:
     if isinstance(value, dict):
         return {scrub(key): scrub_json(item) for key, item in value.items()}
     return value
+
+
+def from_json(text: str, *, strict: bool = True) -> Any:
+    """The value that a JSON text stands for, with valid texts in it. Raises `ValueError`. Unless `strict`, control
+    characters may stand in it as they are."""
+    try:
+        return msgspec.json.decode(text)
+    except (msgspec.MsgspecError, UnicodeError, RecursionError):
+        pass  # lone surrogates and NaN, which models and their programs write, are taken by the slower decoder alone
+    try:
+        return scrub_json(json.loads(text, strict=strict))
+    except RecursionError as error:
+        raise ValueError("nested too deeply") from error
+
+
+def if_json(value: Any) -> Any:
+    """What a JSON text stands for; any other value as it is, and so what a model garbled."""
+    try:
+        return from_json(value) if isinstance(value, str) else value
+    except ValueError:
+        return value
 
 
 def one_line(text: str, length: int = TITLE_LENGTH) -> str:

@@ -21,7 +21,6 @@ from session_adapters.codex.records import (
     attachments_of,
     is_injected,
     is_stray,
-    read_arguments,
     read_output,
     text_of,
 )
@@ -29,6 +28,7 @@ from session_adapters.codex.records import RolloutLine as Record
 from session_adapters.codex.tokens import HIDDEN_CALL, TokenBuilder
 from session_adapters.model import Message, MessageKind, ToolCall, ToolResult
 from session_adapters.reading.files import Line, RecordDecoder
+from session_adapters.text import if_json
 from session_adapters.times import from_iso
 
 __all__ = ["SHELL", "CodexBuilder"]
@@ -222,7 +222,7 @@ class CodexBuilder(TokenBuilder):
         call = ToolCall(
             tool_call_id=item.call_id or item.id or self.at,
             tool_name=f"{item.namespace}.{name}" if item.namespace else name,
-            input=arguments if kind == "custom_tool_call" else read_arguments(arguments),
+            input=arguments if kind == "custom_tool_call" else if_json(arguments),
             is_error=item.status == "failed",
         )
         index = self._reply(item.id, when)

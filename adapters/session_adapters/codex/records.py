@@ -14,7 +14,6 @@ A bare line is therefore a `RolloutLine` whose item fields stand in the line its
 
 from __future__ import annotations
 
-import json
 import re
 from typing import Any, NamedTuple
 
@@ -23,7 +22,7 @@ from msgspec import Struct
 from session_adapters.attachments import made_from_url
 from session_adapters.model import Attachment, TokenUsage
 from session_adapters.reading.files import Decoder
-from session_adapters.text import scrub_json
+from session_adapters.text import if_json
 
 __all__ = [
     "LINE",
@@ -43,7 +42,6 @@ __all__ = [
     "is_injected",
     "is_stray",
     "normalised",
-    "read_arguments",
     "read_output",
     "text_of",
 ]
@@ -241,16 +239,6 @@ def _count(*values: int | None) -> int:
     return 0
 
 
-def read_arguments(value: Any) -> Any:
-    """The arguments of a call, decoded where they are a JSON text."""
-    if not isinstance(value, str):
-        return value
-    try:
-        return scrub_json(json.loads(value))
-    except (ValueError, RecursionError):
-        return value
-
-
 class Output(NamedTuple):
     """What came back from a tool."""
 
@@ -291,7 +279,7 @@ def _parts_output(value: list[Any]) -> Output:
 
 
 def _json_output(value: str) -> Output:
-    decoded = read_arguments(value)
+    decoded = if_json(value)
     if not isinstance(decoded, dict):
         return Output(value)
     metadata = decoded.get("metadata")

@@ -22,7 +22,7 @@ from session_adapters.reading.bounds import DOCUMENT_LIMIT
 from session_adapters.reading.damage import Damage
 from session_adapters.reading.document import WholeTranscript
 from session_adapters.reading.files import Decoder, Line, read_small
-from session_adapters.text import scrub_json
+from session_adapters.text import if_json, scrub_json
 from session_adapters.times import parse_time
 from session_adapters.transcript import Builder
 
@@ -226,16 +226,9 @@ def _call(call: _Call, place: str) -> ToolCall:
     return ToolCall(
         tool_call_id=call.tool_call_id or call.id or place,
         tool_name=call.tool_name or call.name or function.name or "",
-        input=_decoded(given) if isinstance(given, str) else given,
+        input=if_json(given),
         output=call.output,
     )
-
-
-def _decoded(text: str) -> Any:
-    try:
-        return msgspec.json.decode(text)
-    except (msgspec.MsgspecError, RecursionError, UnicodeEncodeError):
-        return text
 
 
 def _tokens(usage: _Usage | None) -> TokenUsage | None:

@@ -8,13 +8,12 @@ writer's offset, PostgreSQL's its bare wall time.
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import msgspec
 
 from session_adapters.reading.sqlite_rows import LISTED_LIMIT, RowReader
-from session_adapters.text import scrub_json
+from session_adapters.text import from_json
 
 __all__ = [
     "EVENTS",
@@ -102,11 +101,4 @@ EVENTS = RowReader(EventRow)
 
 def decoded(text: str) -> Any:
     """The JSON value in a column. Raises `ValueError`."""
-    try:
-        return msgspec.json.decode(text)
-    except (msgspec.MsgspecError, UnicodeError, RecursionError):
-        pass
-    try:
-        return scrub_json(json.loads(text, strict=False))  # lone surrogates, NaN, bare control characters
-    except RecursionError as error:
-        raise ValueError("nested too deeply") from error
+    return from_json(text, strict=False)

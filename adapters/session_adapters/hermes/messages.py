@@ -13,7 +13,7 @@ from session_adapters.attachments import made_attachment, made_from_url
 from session_adapters.hermes.records import HermesMessageRow
 from session_adapters.model import Attachment, Message, MessageKind, Role, ToolCall, ToolResult, Visibility
 from session_adapters.reading.damage import Damage
-from session_adapters.text import scrub, scrub_json
+from session_adapters.text import from_json, if_json, scrub
 from session_adapters.times import from_epoch
 
 __all__ = [
@@ -103,8 +103,8 @@ def _content(content: str) -> _Content:
         return _Content(content)
     text = content[len(JSON_PREFIX) :]
     try:
-        value = scrub_json(json.loads(text))
-    except (ValueError, RecursionError):
+        value = from_json(text)
+    except ValueError:
         return _Content(text, damaged=True)
     texts: list[str] = []
     attachments: list[Attachment] = []
@@ -145,8 +145,8 @@ def _json_list(text: str | None) -> list[Any]:
     if not text:
         return []
     try:
-        value = scrub_json(json.loads(text))
-    except (ValueError, RecursionError):
+        value = from_json(text)
+    except ValueError:
         return []
     return value if isinstance(value, list) else [value]
 
@@ -179,8 +179,8 @@ def _tool_calls(row: HermesMessageRow) -> tuple[tuple[ToolCall, ...], bool]:
     if not row.tool_calls:
         return (), False
     try:
-        value = scrub_json(json.loads(row.tool_calls))
-    except (ValueError, RecursionError):
+        value = from_json(row.tool_calls)
+    except ValueError:
         return (ToolCall(tool_call_id=f"row-{row.id}", tool_name="", input=scrub(row.tool_calls)),), True
     calls: list[ToolCall] = []
     for number, call in enumerate(value if isinstance(value, list) else [value]):
@@ -195,20 +195,10 @@ def _tool_calls(row: HermesMessageRow) -> tuple[tuple[ToolCall, ...], bool]:
             ToolCall(
                 tool_call_id=str(call.get("id") or call.get("call_id") or identity),
                 tool_name=name,
-                input=_arguments(function.get("arguments", function.get("input"))),
+                input=if_json(function.get("arguments", function.get("input"))),
             )
         )
     return tuple(calls), False
-
-
-def _arguments(value: Any) -> Any:
-    """Decoded where it is JSON; what the model garbled stays as it wrote it."""
-    if not isinstance(value, str):
-        return value
-    try:
-        return scrub_json(json.loads(value))
-    except (ValueError, RecursionError):
-        return value
 
 
 def _failed(output: str) -> bool:

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
-
-import msgspec
 
 from session_adapters.model import Message, Role, TokenUsage, ToolCall
 from session_adapters.opencode.messages import price, usage_key
 from session_adapters.opencode.records import DocumentCall, DocumentMessage
-from session_adapters.text import scrub_json
+from session_adapters.text import if_json
 from session_adapters.times import from_millis
 
 __all__ = ["message_of_row"]
@@ -48,15 +45,8 @@ def _call(row: DocumentCall) -> ToolCall:
     return ToolCall(
         tool_call_id=row.id,
         tool_name=row.name,
-        input=_decoded(row.input),
+        input=if_json(row.input),
         output=row.output,
         is_error=row.status in ("error", "failed"),
         duration_ms=row.duration_ms,
     )
-
-
-def _decoded(text: str | None) -> Any:
-    try:
-        return None if text is None else scrub_json(msgspec.json.decode(text))
-    except (msgspec.MsgspecError, RecursionError, UnicodeEncodeError):
-        return text

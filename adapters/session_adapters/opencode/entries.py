@@ -10,7 +10,6 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-import msgspec
 from msgspec.structs import replace
 
 from session_adapters.model import Attachment, Message, ToolCall
@@ -25,6 +24,7 @@ from session_adapters.opencode.messages import (
     usage_key,
 )
 from session_adapters.opencode.records import Content, ContentState, EntryRecord
+from session_adapters.text import if_json
 from session_adapters.times import from_millis
 
 __all__ = ["messages_of_entry"]
@@ -115,22 +115,12 @@ def _call(part: Content) -> ToolCall:
     return ToolCall(
         tool_call_id=part.id or "",
         tool_name=part.name or "",
-        input=_arguments(state.input),
+        input=if_json(state.input),
         output=error_text(state.error) or _output(state) if failed else _output(state),
         is_error=failed or (isinstance(code, int) and code != 0),
         duration_ms=span(start, end) if numbers else None,
         subagent_id=helper_of(structured),
     )
-
-
-def _arguments(value: Any) -> Any:
-    """Decoded; while they still come in they are a piece of text."""
-    if not isinstance(value, str):
-        return value
-    try:
-        return msgspec.json.decode(value)
-    except (msgspec.MsgspecError, RecursionError):
-        return value
 
 
 def _output(state: ContentState) -> Any:

@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import json
 import re
-from contextlib import suppress
 from datetime import datetime
 from pathlib import PurePath
 from typing import Any, Literal
 
 from session_adapters.attachments import made_attachment
 from session_adapters.model import Attachment, Cost, Message, MessageKind, Role, TokenUsage, ToolCall, ToolResult
-from session_adapters.text import scrub
+from session_adapters.text import if_json, scrub
 from session_adapters.times import parse_seconds, parse_time
 from session_adapters.tree.records import CostRecord, TreeEntry, TreeMessage, TreeUsage
 
@@ -208,15 +207,12 @@ def _reply(entry: TreeEntry, record: TreeMessage, entry_id: str, when: datetime 
 
 def _call(block: dict[str, Any], number: int) -> ToolCall:
     arguments = block["arguments"] if "arguments" in block else block.get("input")
-    if isinstance(arguments, str):
-        with suppress(ValueError, RecursionError):  # kept as the text it is
-            arguments = json.loads(arguments)
     name = block.get("name") or block.get("toolName")
     identity = block.get("id") or block.get("toolCallId")
     return ToolCall(
         tool_call_id=identity if isinstance(identity, str) else f"call-{number}",
         tool_name=name if isinstance(name, str) else "",
-        input=arguments,
+        input=if_json(arguments),
         output=block.get("output"),
     )
 

@@ -205,15 +205,12 @@ def _inline_summary(main: SessionSummary, helper: ClaudeSurvey) -> SessionSummar
     )
 
 
-def _is_in(source: Source, session_id: str) -> bool:
-    return source.session_id == session_id or bool(chain_in(source.session_id, session_id))
-
-
 def _chain_of(source: Source, session_id: str) -> str:
     """The helper inside the file that the id names; empty for the session itself. Raises `SessionMissing`."""
-    if not _is_in(source, session_id):
+    chain = chain_in(source.session_id, session_id)
+    if not chain and session_id != source.session_id:
         raise SessionMissing(f"claude session {session_id} is not in {source.path}")
-    return chain_in(source.session_id, session_id)
+    return chain
 
 
 def _copies_of(source: Source, session_id: str) -> Copies:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 from msgspec.structs import replace
@@ -43,7 +43,7 @@ from session_adapters.codex.store import (
 from session_adapters.codex.summary import CodexSurvey, summary_fields, survey_document, survey_rollout
 from session_adapters.fold import SessionFold
 from session_adapters.jsonl_adapter import JsonlAdapter, problem_in, report_damage
-from session_adapters.model import Message, Session, SessionSummary
+from session_adapters.model import Session, SessionSummary
 from session_adapters.reading.damage import reading_session
 from session_adapters.reading.files import lines, open_file
 from session_adapters.reading.follower import LinesReader
@@ -188,7 +188,8 @@ class CodexAdapter(JsonlAdapter):
             bases=lambda: self._bases(head),
             page=page,
         )
-        if not head.meta.id and transcript.complete and _says_nothing(transcript.messages):
+        says_nothing = all(message.id == "lost" for message in transcript.messages)
+        if not head.meta.id and transcript.complete and says_nothing:
             reason = transcript.problems[0].reason if transcript.problems else "it holds no session"
             raise SessionUnreadable(f"cannot read {source.path}: {reason}")
         return transcript, head
@@ -294,10 +295,6 @@ def _holds(source: Source, session_id: str) -> bool:
 
 def _summary(fields: Mapping[str, Any], source: Source, size: int, *, partial: bool) -> SessionSummary:
     return SessionSummary(**fields, path=source.path, size=size, partial=partial, archived=source.layout == ARCHIVED)
-
-
-def _says_nothing(messages: Iterable[Message]) -> bool:
-    return all(message.id == "lost" for message in messages)
 
 
 # Search texts -----------------------------------------------------------------------------------------------

@@ -73,7 +73,7 @@ def list_sources(root: Root, report: Report) -> Iterator[Source]:
     projects = [entry for entry in _entries(root.path, report) if _is_folder(entry)]
     for project in sorted(projects, key=lambda entry: _HASH.fullmatch(entry.name) is not None):
         folder = Path(project.path) / "chats"
-        for entry in _chats(folder, report):
+        for entry in sorted(_entries(folder, report), key=lambda entry: (entry.name.endswith(".json"), entry.name)):
             if _is_folder(entry):
                 for helper in _entries(Path(entry.path), report):
                     yield from _source(helper, root.path, HELPER, report)
@@ -104,10 +104,6 @@ def project_folder(source: Source) -> Path | None:
     if source.layout == DOCUMENT:
         return None
     return Path(source.path).parents[2 if source.layout == HELPER else 1]
-
-
-def _chats(folder: Path, report: Report) -> list[os.DirEntry[str]]:
-    return sorted(_entries(folder, report), key=lambda entry: (entry.name.endswith(".json"), entry.name))
 
 
 def _source(entry: os.DirEntry[str], root: Path, layout: str, report: Report) -> Iterator[Source]:

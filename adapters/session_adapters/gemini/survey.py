@@ -71,7 +71,7 @@ def survey(path: str, *, head: int, tail: int, exact: bool) -> GeminiSurvey:
             return builder.facts.asked
 
         def ended(last: Iterable[Line]) -> bool:
-            return any(_is_message(line) for line in last)
+            return any(b'"timestamp"' in line.data and not line.data.startswith(b'{"$set"') for line in last)
 
         ends = read_ends(fd, size, head, tail, reach=_REACH, begun=begun, ended=ended)
         for line in marked_lines(fd, *ends.gap, _MARKS):
@@ -87,10 +87,6 @@ def _feed(found: Iterable[Line], builder: GeminiBuilder) -> None:
             builder.skip(line)
         elif line.complete or (not line.too_long and is_whole(line.data)):
             builder.feed(line)
-
-
-def _is_message(line: Line) -> bool:
-    return b'"timestamp"' in line.data and not line.data.startswith(b'{"$set"')
 
 
 # Summing up ------------------------------------------------------------------------------------------------------

@@ -160,7 +160,8 @@ class HectorLayout(ABC):
         """The last rows of these sessions, as many as there is room for."""
         found: dict[Owner, list[HectorMark]] = {owner: [] for owner in owners}
         order = ", ".join(f"{one} DESC" for one in self.order())
-        query = self._marks_query() + f" WHERE ({self._columns()}) IN ({self.reader.listed(len(self.owners))})"
+        columns = ", ".join(f'"{name}"' for name in self.owners)
+        query = self._marks_query() + f" WHERE ({columns}) IN ({self.reader.listed(len(self.owners))})"
         rows = self.reader.run(f"{query} ORDER BY {order} LIMIT {SESSION_ROWS}", keys_json(owners))
         for row in ration.take(rows):
             owner, mark = self._mark(row)
@@ -177,9 +178,6 @@ class HectorLayout(ABC):
     def _leave(self, owner: Owner, number: int) -> None:
         self.left += number
         self.lost.add(f"session {owner[-1]}", excess(number), number)
-
-    def _columns(self) -> str:
-        return ", ".join(f'"{name}"' for name in self.owners)
 
     def _marks_query(self) -> str:
         reader = self.reader

@@ -162,7 +162,8 @@ def database_summaries(
     full = exact or size <= FULL_SIZE or not has_roles
     said = Damage()
     summaries: list[SessionSummary] = []
-    for batch in _batches(sessions):
+    for at in range(0, len(sessions), _BATCH):
+        batch = sessions[at : at + _BATCH]
         complete = full
         try:
             if stint.over and not exact:
@@ -179,11 +180,6 @@ def database_summaries(
     for place, reason in said.places():
         note(place, reason)
     return summaries
-
-
-def _batches(sessions: Sequence[HectorFacts]) -> Iterator[Sequence[HectorFacts]]:
-    for at in range(0, len(sessions), _BATCH):
-        yield sessions[at : at + _BATCH]
 
 
 def _work(

@@ -100,11 +100,9 @@ class OpenClawAdapter(Adapter):
             source for state in state_dirs(self.environment) for source in sources_of(state, self.environment, report)
         )
 
-    def _state(self, root: str) -> StateDir | None:
-        return next((state for state in state_dirs(self.environment) if str(state.path) == root), None)
-
     def _state_of(self, source: Source) -> StateDir:
-        return self._state(source.root) or StateDir(Path(source.root), source.profile, "", "")
+        found = (state for state in state_dirs(self.environment) if str(state.path) == source.root)
+        return next(found, None) or StateDir(Path(source.root), source.profile, "", "")
 
     def summaries(self, source: Source, report: Report, *, exact: bool = False) -> Sequence[SessionSummary]:
         """See `Adapter.summaries`. For an index of keys these have no messages; `relate` puts them and the

@@ -53,7 +53,11 @@ def related(summaries: Sequence[SessionSummary]) -> list[SessionSummary]:
         owner = owners.get(one.raw.get("sessionId")) or owners.get(_header_id(one))
         if owner is None:
             left.append(one)
-        elif _is_empty(owner) and one.raw.get("sessionId") == owner.raw.get("sessionId"):
+        elif (
+            not owner.message_count
+            and not owner.raw.get("packed")
+            and one.raw.get("sessionId") == owner.raw.get("sessionId")
+        ):
             filled[owner.session_id] = merged(one, owner)
     taken = {one.session_id for one in stored}
     found = [filled.get(one.session_id, one) for one in stored]
@@ -73,10 +77,6 @@ def _header_id(one: SessionSummary) -> str | None:
     return str(header) if matches else None
 
 
-def _is_empty(one: SessionSummary) -> bool:
-    return not one.message_count and not one.raw.get("packed")
-
-
 def _distinct(files: list[SessionSummary]) -> list[SessionSummary]:
     """Of copies of a file the longest: those in the import's archive, or with another end to the name."""
     best: dict[tuple[Any, ...], SessionSummary] = {}
@@ -92,20 +92,15 @@ def _under_keys(files: list[SessionSummary], keys: list[SessionSummary]) -> list
     """The files that a key names with its name, the others as they are."""
     by_path = {one.path: one for one in files if one.raw.get("layout") != PACKED}
     named: dict[str, SessionSummary] = {}
-    for key in keys:
+    # Of two keys for one file the longer, which comes last: older versions wrote an alias beside the full key.
+    for key in sorted(keys, key=lambda one: (len(one.session_id), one.session_id)):
         folder = Path(key.path).parent
         for name in key.raw.get("files", ()):
             one = by_path.get(str(folder / name))
             if one is not None:
-                if one.path not in named or _later(key, named[one.path]):
-                    named[one.path] = key
+                named[one.path] = key
                 break
     return [merged(one, named[one.path]) if one.path in named else one for one in files]
-
-
-def _later(key: SessionSummary, other: SessionSummary) -> bool:
-    """Of two keys for one file the shorter: older versions wrote an alias beside the full key."""
-    return (len(key.session_id), key.session_id) > (len(other.session_id), other.session_id)
 
 
 def _ids(found: Sequence[SessionSummary]) -> dict[str, str]:

@@ -72,7 +72,11 @@ def read_ends(
             continue
         stop, start = start, _line_start(fd, max(position, size - span), position)
         known = first[-1] if first and first[-1].too_long else None
-        new = [_vague(line) for line in lines(fd, start, stop) if known is None or line.offset != known.offset]
+        new = [
+            line._replace(too_long=1) if line.too_long else line  # where it begins may not have been looked for
+            for line in lines(fd, start, stop)
+            if known is None or line.offset != known.offset
+        ]
         last[:0] = new
         if enough := ended(new) or start <= position:
             break
@@ -115,11 +119,6 @@ def _line_start(fd: int, at: int, floor: int) -> int:
     """Where the line begins that the byte `at` is in; `floor` is the beginning of a line. Of one that is too long
     to be read, any place that leaves it so."""
     return line_start(fd, at, max(floor, at - LINE_LIMIT - BLOCK))
-
-
-def _vague(line: Line) -> Line:
-    """A line whose beginning may not have been looked for."""
-    return line._replace(too_long=1) if line.too_long else line
 
 
 def marked_lines(fd: int, start: int, stop: int, marks: Sequence[bytes]) -> Iterator[Line]:

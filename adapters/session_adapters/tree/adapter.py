@@ -264,7 +264,7 @@ class TreeAdapter(Adapter):
             raise SessionMissing(f"{self.name} session {session_id}: {source.path} is not there any more")
         for path in self._paths(source):
             if session_id in (self._header_id(path), _stem_id(path), Path(path).stem):
-                return TreeTranscript(self.name, session_id, path, partial(_only, path), page=page)
+                return TreeTranscript(self.name, session_id, path, partial(list, [path]), page=page)
         if source.layout == FOLDER and session_id == source.session_id:
             return TreeTranscript(self.name, session_id, source.path, partial(self._documents, source), page=page)
         raise SessionMissing(f"{self.name} session {session_id} is not in {source.path}")
@@ -303,10 +303,6 @@ class TreeAdapter(Adapter):
             "leaves": [tree.nodes[tip].id for tip in tree.tips(leaf)],
         }
         return Session.of(summary, transcript.messages, raw=raw, session_id=session_id)
-
-
-def _only(path: str) -> list[str]:
-    return [path]
 
 
 def _stem_id(path: str) -> str:

@@ -171,6 +171,7 @@ class DocumentReader(CursorReader):
 
     def contents(self, units: Sequence[CursorUnit]) -> dict[str, list[Message]]:
         """See `CursorReader.contents`."""
+        # A CROSS JOIN, for SQLite keeps its order: each wanted row is looked up, in place of a walk through all rows.
         query = (
             f"SELECT messages.rowid, {MESSAGE.select(self._tables.messages)}"  # noqa: S608
             " FROM (SELECT value AS wanted FROM json_each(?1)) CROSS JOIN messages"

@@ -141,6 +141,8 @@ class HectorLayout(ABC):
         ration = Ration(stint=self.stint)
         try:
             found = self._last(owners, ration)
+            # One query for all sessions is quickest; where they hold too much, each gets an equal share, lest the
+            # first of them take all the room.
             if ration.spent and len(owners) > 1:
                 shares = {owner: Ration(SESSION_LIMIT // len(owners), stint=self.stint) for owner in owners}
                 found = {owner: self._last([owner], ration)[owner] for owner, ration in shares.items()}

@@ -84,6 +84,7 @@ def _mark(connection: apsw.Connection, query: str, id_: int) -> HermesMark:
 
 def page_ids(connection: apsw.Connection, session_id: str, before: int, limit: int) -> list[int]:
     """The ids of the last `limit` rows of a session before the id `before`, in order."""
+    # `+id`, here and below, keeps SQLite from walking through the rows of all other sessions in the order of ids.
     rows = connection.execute(
         "SELECT id FROM messages WHERE session_id = ?1 AND +id < ?2 ORDER BY +id DESC LIMIT ?3",
         (session_id, before, limit),

@@ -16,6 +16,7 @@ def once(
     summaries: Iterable[SessionSummary], rank: Callable[[SessionSummary], Any] = lambda one: 0
 ) -> dict[str, SessionSummary]:
     """By id; of several copies of one session the one of the highest rank, of equals the first."""
+    # Migrations, archives and backups leave copies behind, which must not be counted or charged twice.
     kept: dict[str, SessionSummary] = {}
     for one in summaries:
         known = kept.get(one.session_id)

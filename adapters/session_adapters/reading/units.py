@@ -279,6 +279,7 @@ class UnitTranscript(Transcript, Generic[U]):
     def _follow(self, reader: UnitReader[U]) -> Change:
         """Take in what is new or different in the loaded part, and what came after: of much a part more."""
         units = reader.units()
+        # Only what differs is read again: an answer that comes in changes its last unit many times a second.
         old = {unit.id: (unit, block) for unit, block in zip(self._units, self._blocks, strict=True)}
         known = [index for index, unit in enumerate(units) if unit.id in old]
         start, stop = known[0] if known else 0, len(units)

@@ -86,6 +86,7 @@ class EditorState:
         return {key: size for key, _, size in self._each(keys, "NULL", lambda place, reason: None)}
 
     def _each(self, keys: Sequence[str], value: str, note: Note) -> Iterator[tuple[str, Any, Any]]:
+        # A CROSS JOIN, for SQLite keeps its order: with gigabytes beside them only the wanted keys are looked up.
         query = (
             f"SELECT CAST(cursorDiskKV.key AS BLOB), {value}, {_SIZE}"  # noqa: S608
             " FROM json_each(?1) AS wanted CROSS JOIN cursorDiskKV ON cursorDiskKV.key = wanted.value"

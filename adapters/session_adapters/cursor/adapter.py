@@ -36,14 +36,12 @@ from session_adapters.reading.damage import Damage, reading_session, reason_of
 from session_adapters.reading.follower import LinesReader
 from session_adapters.reading.searchable import Text
 from session_adapters.reading.sqlite import DatabaseMissing, DatabaseUnreadable
-from session_adapters.reading.units import Lost, SessionGone
+from session_adapters.reading.units import UNREADABLE, Lost, SessionGone, reading_stored
 from session_adapters.text import scrub
 from session_adapters.transcript import PAGE, Transcript
 from session_adapters.usage import Usage
 
 __all__ = ["CursorAdapter"]
-
-_UNREADABLE = (DatabaseUnreadable, OSError, ValueError)
 
 
 class CursorAdapter(Adapter):
@@ -78,7 +76,7 @@ class CursorAdapter(Adapter):
             found = self._summaries(source, lost, exact)
         except (DatabaseMissing, FileNotFoundError):
             pass
-        except _UNREADABLE as error:
+        except UNREADABLE as error:
             lost.add("", reason_of(error))
         report_damage(source, lost, report)
         return found
@@ -155,7 +153,7 @@ class CursorAdapter(Adapter):
         def directory(source: Source) -> tuple[str, str] | None:
             try:
                 facts = ChatShelf(source.path).visit(source.session_id, lambda reader: reader.facts)
-            except _UNREADABLE:
+            except UNREADABLE:
                 return None  # `summaries` reports it
             return (source.session_id, facts.cwd) if facts.cwd else None
 
@@ -231,7 +229,7 @@ def _has_messages(shelf: ChatShelf, session_id: str) -> bool:
     """Whether a chat can be read and says where its messages are."""
     try:
         return shelf.visit(session_id, lambda reader: bool(reader.root.ids))
-    except _UNREADABLE:
+    except UNREADABLE:
         return False
 
 
@@ -240,7 +238,7 @@ def _holds(source: Source, session_id: str) -> bool:
         return has_session(source.path, session_id)
     try:
         return CursorDocumentStore(source.path).visit(session_id, lambda reader: True)
-    except (SessionGone, *_UNREADABLE):
+    except (SessionGone, *UNREADABLE):
         return False  # `summaries` reports it
 
 
@@ -256,14 +254,8 @@ def _stored_session(source: Source, shelf: CursorStore, session_id: str) -> Sess
         fold.warnings = len(reader.damage)
         return fold, reader.seen(partial=False), linked(blocks), reader.left
 
-    try:
+    with reading_stored(places.AGENT, session_id, source.path):
         fold, facts, messages, left = shelf.visit(session_id, read)
-    except (DatabaseMissing, FileNotFoundError, SessionGone) as error:
-        raise SessionMissing(f"cursor session {session_id} is not in {source.path}") from error
-    except _UNREADABLE as error:
-        raise SessionUnreadable(
-            f"cannot read cursor session {session_id} in {source.path}: {reason_of(error)}"
-        ) from error
     if facts.cwd is None and isinstance(shelf, EditorShelf):
         facts = facts._replace(cwd=shelf.directory(session_id))
     return Session.of(fold.summary(facts, source.path, size=size), messages, left, partial=bool(left))

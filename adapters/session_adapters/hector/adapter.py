@@ -18,11 +18,10 @@ from session_adapters.base import (
     Report,
     Root,
     SessionMissing,
-    SessionUnreadable,
     Source,
 )
 from session_adapters.hector import ids
-from session_adapters.hector.detect import HectorSessionGone, layout_of, visit
+from session_adapters.hector.detect import layout_of, visit
 from session_adapters.hector.dsn import DSN_VARIABLE, parse_dsns
 from session_adapters.hector.layout import HectorFacts, HectorLayout
 from session_adapters.hector.memory import configuration_of, memory_of
@@ -36,6 +35,7 @@ from session_adapters.model import Problem, Session, SessionSummary
 from session_adapters.reading.searchable import Text
 from session_adapters.reading.sqlite import DatabaseMissing, DatabaseUnreadable, database_source
 from session_adapters.reading.sqlite_rows import Note
+from session_adapters.reading.units import SessionGone, reading_stored
 from session_adapters.text import scrub
 from session_adapters.transcript import Transcript
 
@@ -204,7 +204,7 @@ class HectorAdapter(Adapter):
                 continue
             try:
                 visit(self._database(source), parts, lambda layout, facts: None)
-            except (HectorSessionGone, DatabaseUnreadable, OSError):
+            except (SessionGone, DatabaseUnreadable, OSError):
                 continue
             return source
         return None
@@ -227,10 +227,10 @@ class HectorAdapter(Adapter):
 
     def open(self, source: Source, session_id: str) -> Transcript:
         """See `Adapter.open`."""
-        try:
-            return HectorTranscript(self._database(source), scrub(session_id), _parts(source, session_id))
-        except DatabaseUnreadable as error:
-            raise SessionUnreadable(f"cannot read hector session {session_id} in {source.path}: {error}") from error
+        parts = _parts(source, session_id)
+        with reading_stored(self.name, session_id, source.path):
+            database = self._database(source)
+        return HectorTranscript(database, scrub(session_id), parts)
 
     def session(self, source: Source, session_id: str) -> Session:
         """See `Adapter.session`."""
@@ -248,12 +248,9 @@ class HectorAdapter(Adapter):
             summary = fold.summary(facts, source.path, session_id, partial=bool(layout.lost))
             return Session.of(summary, conversation.messages, layout.left, beside=dict(layout.beside(facts)))
 
-        try:
-            return visit(self._database(source), _parts(source, session_id), read)
-        except (DatabaseMissing, HectorSessionGone) as error:
-            raise SessionMissing(f"hector session {session_id} is not in {source.path}") from error
-        except (DatabaseUnreadable, OSError) as error:
-            raise SessionUnreadable(f"cannot read hector session {session_id} in {source.path}: {error}") from error
+        parts = _parts(source, session_id)
+        with reading_stored(self.name, session_id, source.path):
+            return visit(self._database(source), parts, read)
 
     def texts(self, source: Source, report: Report, session_id: str | None = None) -> Iterator[Text]:
         """See `Adapter.texts`. Rows that several sessions share are found in the one that counts them."""
@@ -265,7 +262,7 @@ class HectorAdapter(Adapter):
         try:
             parts = _parts(source, session_id)
             return visit(self._database(source), parts, lambda layout, facts: facts.counted_elsewhere)
-        except (HectorSessionGone, SessionMissing, DatabaseUnreadable, OSError):
+        except (SessionGone, SessionMissing, DatabaseUnreadable, OSError):
             return False  # `Adapter.texts` says so
 
     def memory(self, summary: SessionSummary) -> Memory | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
+from session_adapters.hector import ids
 from session_adapters.hector.conversations import Conversations
 from session_adapters.hector.events import Events
 from session_adapters.hector.ids import Parts
@@ -15,14 +16,11 @@ from session_adapters.hector.layout import HectorFacts, HectorLayout
 from session_adapters.hector.reader import Database, HectorReader
 from session_adapters.reading.bounds import Stint
 from session_adapters.reading.sqlite import DatabaseUnreadable
+from session_adapters.reading.units import SessionGone
 
-__all__ = ["HectorSessionGone", "layout_of", "visit"]
+__all__ = ["layout_of", "visit"]
 
 T = TypeVar("T")
-
-
-class HectorSessionGone(LookupError):
-    """The database does not have the session."""
 
 
 def layout_of(reader: HectorReader) -> HectorLayout:
@@ -41,7 +39,7 @@ def layout_of(reader: HectorReader) -> HectorLayout:
 
 
 def visit(database: Database, parts: Parts, work: Callable[[HectorLayout, HectorFacts], T]) -> T:
-    """`work` with one session of a database; it may be run again. Raises `HectorSessionGone`, `DatabaseMissing` and
+    """`work` with one session of a database; it may be run again. Raises `SessionGone`, `DatabaseMissing` and
     `DatabaseUnreadable`."""
 
     def read(reader: HectorReader) -> T:
@@ -49,7 +47,7 @@ def visit(database: Database, parts: Parts, work: Callable[[HectorLayout, Hector
         layout.stint = Stint()
         facts = layout.find(parts)
         if facts is None:
-            raise HectorSessionGone
+            raise SessionGone(ids.encode(parts))
         return work(layout, facts)
 
     return database.read(read)

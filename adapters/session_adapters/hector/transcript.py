@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from session_adapters.base import SessionMissing, SessionUnreadable
-from session_adapters.hector.detect import HectorSessionGone, visit
+from session_adapters.hector.detect import visit
 from session_adapters.hector.ids import Parts
 from session_adapters.hector.layout import HectorFacts, HectorLayout, HectorMark, HectorRow
 from session_adapters.hector.messages import HectorConversation
@@ -19,6 +18,7 @@ from session_adapters.hector.server import Server
 from session_adapters.hector.summary import is_prompt, shown
 from session_adapters.reading.damage import Damage
 from session_adapters.reading.sqlite import DatabaseMissing, DatabaseUnreadable
+from session_adapters.reading.units import SessionGone, reading_stored
 from session_adapters.transcript import Change, Transcript, first_difference, part_of
 
 __all__ = ["PAGE_ROWS", "HectorTranscript"]
@@ -48,13 +48,9 @@ class HectorTranscript(Transcript):
         self.is_remote = isinstance(database, Server)
         self._page_rows = page
         self._stamp: tuple[int, ...] = ()
-        try:
+        with reading_stored(self.agent, session_id, self.path):
             self._stamp = database.stamp()
             self._show(visit(database, parts, self._last_page))
-        except (DatabaseMissing, FileNotFoundError, HectorSessionGone) as error:
-            raise SessionMissing(f"hector session {session_id} is not in {self.path} any more") from error
-        except (DatabaseUnreadable, OSError) as error:
-            raise SessionUnreadable(f"cannot read hector session {session_id} in {self.path}: {error}") from error
 
     # Loading -----------------------------------------------------------------------------------------------
 
@@ -107,7 +103,7 @@ class HectorTranscript(Transcript):
         while not self.complete and len(self.messages) <= before:
             try:
                 page = visit(self._database, self._parts, self._from_above)
-            except (HectorSessionGone, DatabaseUnreadable, OSError):
+            except (SessionGone, DatabaseUnreadable, OSError):
                 return 0  # `refresh` says what is the matter
             if not page.fits:
                 return 0
@@ -141,7 +137,7 @@ class HectorTranscript(Transcript):
         try:
             self._stamp = self._database.stamp()
             page = visit(self._database, self._parts, read)
-        except (HectorSessionGone, DatabaseUnreadable, OSError):
+        except (SessionGone, DatabaseUnreadable, OSError):
             return False  # `refresh` says what is the matter
         if page is not None:
             self._show(page)
@@ -160,7 +156,7 @@ class HectorTranscript(Transcript):
                 self._stamp = stamp
                 return Change(first=0, rewritten=True)
             page = visit(self._database, self._parts, self._after)
-        except (DatabaseMissing, FileNotFoundError, HectorSessionGone):
+        except (DatabaseMissing, FileNotFoundError, SessionGone):
             self._stamp = ()
             return Change(gone=True)
         except (DatabaseUnreadable, OSError) as error:

@@ -25,7 +25,6 @@ from session_adapters.base import (
     Report,
     Root,
     SessionMissing,
-    SessionUnreadable,
     Source,
     option,
     unique,
@@ -54,6 +53,7 @@ from session_adapters.reading.folders import is_folder, may_be_folder
 from session_adapters.reading.lineage import once
 from session_adapters.reading.searchable import SessionTexts, Text
 from session_adapters.reading.sqlite import DatabaseMissing, DatabaseUnreadable, database_source, read_database
+from session_adapters.reading.units import reading_stored
 from session_adapters.text import scrub
 from session_adapters.transcript import Transcript
 from session_adapters.usage import Usage
@@ -253,12 +253,8 @@ class HermesAdapter(Adapter):
                 left = found.left
             return summaries, conversation, left
 
-        try:
+        with reading_stored(self.name, session_id, source.path):
             found, conversation, left = read_database(source.path, read)
-        except DatabaseMissing as error:
-            raise SessionMissing(f"hermes session {session_id}: {source.path} is not there any more") from error
-        except (DatabaseUnreadable, OSError) as error:
-            raise SessionUnreadable(f"cannot read hermes session {session_id} in {source.path}: {error}") from error
         if not found:
             raise SessionMissing(f"hermes session {session_id} is not in {source.path}")
         return Session.of(found[0], conversation.messages, left, warnings=len(conversation.damaged))

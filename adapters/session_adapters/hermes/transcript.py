@@ -6,7 +6,6 @@ from typing import NamedTuple
 
 import apsw
 
-from session_adapters.base import SessionMissing, SessionUnreadable
 from session_adapters.hermes.messages import HermesConversation, role_of
 from session_adapters.hermes.queries import HermesSchema
 from session_adapters.hermes.rows import (
@@ -23,6 +22,7 @@ from session_adapters.hermes.rows import (
 )
 from session_adapters.model import Problem
 from session_adapters.reading.sqlite import DatabaseMissing, DatabaseUnreadable, read_database, stamp_or_empty
+from session_adapters.reading.units import SessionGone, reading_stored
 from session_adapters.text import scrub
 from session_adapters.transcript import PART_ITEMS, Change, Transcript, first_difference, part_of
 
@@ -42,10 +42,6 @@ class _Page(NamedTuple):
     begins: float = 0.0
 
 
-class _Gone(Exception):
-    """The row of the session is not there."""
-
-
 class HermesTranscript(Transcript):
     """The rows of one session, in the order of their ids.
 
@@ -57,18 +53,11 @@ class HermesTranscript(Transcript):
         super().__init__("hermes", scrub(session_id), path)
         self._page_rows = page
         self._troubled = False
-        try:
-            self._open()
-        except (DatabaseMissing, _Gone) as error:
-            raise SessionMissing(f"hermes session {session_id} is not in {path} any more") from error
-        except (DatabaseUnreadable, OSError) as error:
-            raise SessionUnreadable(f"cannot read hermes session {session_id} in {path}: {error}") from error
+        with reading_stored(self.agent, session_id, path):
+            self._stamp = stamp_or_empty(path)
+            self._show(read_database(path, lambda connection: self._read_page(connection, ALL)))
 
     # Loading -----------------------------------------------------------------------------------------------
-
-    def _open(self) -> None:
-        self._stamp = stamp_or_empty(self.path)
-        self._show(read_database(self.path, lambda connection: self._read_page(connection, ALL)))
 
     def _read_page(self, connection: apsw.Connection, before: int) -> _Page:
         """The page that ends before a row id; it begins with a prompt if one is in it."""
@@ -122,7 +111,7 @@ class HermesTranscript(Transcript):
     def _schema(self, connection: apsw.Connection) -> HermesSchema:
         schema = HermesSchema.of(connection)
         if not exists(connection, self.session_id):
-            raise _Gone
+            raise SessionGone(self.session_id)
         if not schema.has_messages:
             raise DatabaseUnreadable("its table of messages is missing or has no columns for session and order")
         return schema
@@ -154,7 +143,7 @@ class HermesTranscript(Transcript):
             return 0
         try:
             page = read_database(self.path, lambda connection: self._read_page(connection, self._first))
-        except (_Gone, DatabaseUnreadable, OSError):
+        except (SessionGone, DatabaseUnreadable, OSError):
             return 0  # `refresh` says what is the matter
         front = self._converse(page)
         added = len(front.messages)
@@ -185,7 +174,7 @@ class HermesTranscript(Transcript):
         self._stamp = stamp_or_empty(self.path)
         try:
             page = read_database(self.path, read)
-        except (_Gone, DatabaseUnreadable, OSError):
+        except (SessionGone, DatabaseUnreadable, OSError):
             return False  # `refresh` says what is the matter
         if page is not None:
             self._show(page)
@@ -201,7 +190,7 @@ class HermesTranscript(Transcript):
         try:
             replaced = stamp[:2] != self._stamp[:2]  # another file under the same name
             change = self._reload() if replaced else self._follow()
-        except (_Gone, DatabaseMissing):
+        except (SessionGone, DatabaseMissing):
             return Change(gone=True)
         except (DatabaseUnreadable, OSError) as error:
             self._troubled = True

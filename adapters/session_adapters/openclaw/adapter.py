@@ -14,7 +14,6 @@ from session_adapters.base import (
     Report,
     Root,
     SessionMissing,
-    SessionUnreadable,
     Source,
     unique,
 )
@@ -49,6 +48,7 @@ from session_adapters.openclaw.texts import new_texts
 from session_adapters.reading.folders import is_folder
 from session_adapters.reading.searchable import SessionTexts, Text
 from session_adapters.reading.sqlite import DatabaseMissing, DatabaseUnreadable
+from session_adapters.reading.units import reading_stored
 from session_adapters.text import scrub
 from session_adapters.transcript import PAGE
 from session_adapters.tree.file import TreeStore
@@ -275,18 +275,11 @@ class OpenClawAdapter(Adapter):
     def _summary(self, source: Source, session_id: str) -> SessionSummary:
         """The summary of one session, counted in full. Raises `SessionMissing` and `SessionUnreadable`."""
         state = self._state_of(source)
-        try:
+        with reading_stored(AGENT, session_id, source.path):
             if source.layout != DATABASE:
                 return self._under_key(source, file_session(source, state, lambda *one: None, exact=True)[0], state)
             local = _local(session_id, state) or session_id
             found = database_summaries(source, state, lambda *one: None, exact=True, wanted=local)
-        except (DatabaseMissing, FileNotFoundError) as error:
-            raise SessionMissing(f"openclaw session {session_id}: {source.path} is not there any more") from error
-        except (OSError, ValueError) as error:
-            reason = (error.strerror if isinstance(error, OSError) else None) or error
-            raise SessionUnreadable(
-                f"cannot read openclaw session {session_id} in {source.path}: {reason}"
-            ) from error
         for one in found:
             if session_id in (one.session_id, state.tagged(str(one.raw.get("sessionId")))):
                 return one

@@ -18,8 +18,6 @@ from session_adapters.base import (
     NativeCommand,
     Report,
     Root,
-    SessionMissing,
-    SessionUnreadable,
     Source,
 )
 from session_adapters.model import Message, Problem, Session, SessionSummary
@@ -37,6 +35,7 @@ from session_adapters.reading.folders import is_folder
 from session_adapters.reading.lineage import first_of_line, once
 from session_adapters.reading.searchable import SessionTexts
 from session_adapters.reading.sqlite import DatabaseMissing, DatabaseUnreadable, database_source, read_database
+from session_adapters.reading.units import reading_stored
 from session_adapters.text import scrub
 from session_adapters.transcript import Transcript
 
@@ -147,7 +146,7 @@ class OpenCodeAdapter(Adapter):
     def relate(self, summaries: Sequence[SessionSummary]) -> Sequence[SessionSummary]:
         """Each session once, from the newest generation that has it; forks of the trees, which are files of their
         own, by the messages they share; and the first session of each line of forks."""
-        kept = once(sorted(summaries, key=_rank))
+        kept = once(summaries, lambda one: [-part for part in _rank(one)])
         by_first: dict[object, list[SessionSummary]] = {}
         for summary in kept.values():
             if (first := summary.raw.get("firstMessage")) is not None:
@@ -226,15 +225,8 @@ class OpenCodeAdapter(Adapter):
             fold.warnings = len(reader.damage)
             return Session.of(fold.summary(reader.facts, source.path, size=size), messages, reader.left)
 
-        try:
+        with reading_stored(self.name, session_id, source.path):
             return _shelf(source).visit(session_id, read)
-        except (DatabaseMissing, SessionGone) as error:
-            raise SessionMissing(f"opencode session {session_id} is not in {source.path}") from error
-        except (OSError, ValueError) as error:
-            reason = reason_of(error)
-            raise SessionUnreadable(
-                f"cannot read opencode session {session_id} in {source.path}: {reason}"
-            ) from error
 
     # Native commands ---------------------------------------------------------------------------------------
 

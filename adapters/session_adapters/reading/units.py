@@ -7,7 +7,8 @@ once, earlier ones page by page; whenever the store has changed, those whose sta
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
@@ -15,24 +16,48 @@ from session_adapters.base import SessionMissing, SessionUnreadable
 from session_adapters.fold import SessionFold
 from session_adapters.model import Message
 from session_adapters.reading.bounds import excess, shown_size
-from session_adapters.reading.damage import Damage
-from session_adapters.reading.sqlite import DatabaseMissing, DatabaseUnreadable
+from session_adapters.reading.damage import Damage, reason_of
+from session_adapters.reading.sqlite import DatabaseMissing
 from session_adapters.reading.sqlite_limits import Ration
 from session_adapters.text import scrub
 from session_adapters.transcript import Change, Transcript, first_difference, part_of
 
-__all__ = ["PAGE_UNITS", "Lost", "SessionGone", "UnitReader", "UnitShelf", "UnitTranscript", "Unitary"]
+__all__ = [
+    "PAGE_UNITS",
+    "UNREADABLE",
+    "Lost",
+    "SessionGone",
+    "UnitReader",
+    "UnitShelf",
+    "UnitTranscript",
+    "Unitary",
+    "reading_stored",
+]
 
 PAGE_UNITS = 100
 _MANY = 200
 """Units that are read at once: there may be ten thousand, and their texts are held together."""
 _MOST = 128
 """Units that are read at once for a part, to see how long they are."""
-_UNREADABLE = (DatabaseUnreadable, OSError, ValueError)
+UNREADABLE = (OSError, ValueError)
+"""What says that a store or a session in it cannot be read: `DatabaseUnreadable` is a `ValueError`."""
 
 
 class SessionGone(LookupError):
     """The store does not have the session."""
+
+
+@contextmanager
+def reading_stored(agent: str, session_id: str, path: str) -> Iterator[None]:
+    """Raises `SessionMissing` in place of what says that the store or the session is gone, `SessionUnreadable` in
+    place of what says that one of them cannot be read."""
+    try:
+        yield
+    except (DatabaseMissing, FileNotFoundError, SessionGone) as error:
+        raise SessionMissing(f"{agent} session {session_id} is not in {path}") from error
+    except UNREADABLE as error:
+        reason = reason_of(error)
+        raise SessionUnreadable(f"cannot read {agent} session {session_id} in {path}: {reason}") from error
 
 
 class Lost(NamedTuple):
@@ -169,15 +194,9 @@ class UnitTranscript(Transcript, Generic[U]):
         self._blocks: list[list[Message]] = []
         """The messages of each."""
         self._lost = Damage()
-        try:
+        with reading_stored(agent, self.session_id, self.path):
             self._stamp = shelf.stamp()
             shelf.visit(self.session_id, self._load)
-        except (DatabaseMissing, FileNotFoundError, SessionGone) as error:
-            raise SessionMissing(f"{agent} session {self.session_id} is not in {self.path} any more") from error
-        except _UNREADABLE as error:
-            raise SessionUnreadable(
-                f"cannot read {agent} session {self.session_id} in {self.path}: {error}"
-            ) from error
 
     def join(self, blocks: Iterable[list[Message]]) -> list[Message]:
         """The messages of the loaded units as one conversation."""
@@ -205,7 +224,7 @@ class UnitTranscript(Transcript, Generic[U]):
         while not self.complete and len(self.messages) <= before:
             try:
                 fits = self._shelf.visit(self.session_id, self._read_before)
-            except (SessionGone, *_UNREADABLE):
+            except (SessionGone, *UNREADABLE):
                 return 0  # `refresh` says what is the matter
             if not fits:
                 return 0
@@ -231,7 +250,7 @@ class UnitTranscript(Transcript, Generic[U]):
         stamp = self._shelf.stamp()
         try:
             found = self._shelf.visit(self.session_id, partial(self._read_part, step))
-        except (SessionGone, *_UNREADABLE):
+        except (SessionGone, *UNREADABLE):
             return False
         if found is None:
             return False
@@ -269,7 +288,7 @@ class UnitTranscript(Transcript, Generic[U]):
             change = self._shelf.visit(self.session_id, self._follow)
         except (DatabaseMissing, FileNotFoundError, SessionGone):
             return Change(gone=True)
-        except _UNREADABLE as error:
+        except UNREADABLE as error:
             self._publish(f"cannot be read now: {error}")
             self._stamp = ()
             return Change()

@@ -27,10 +27,15 @@ __all__ = ["ALERT", "PasteFilter", "TerminalDriver"]
 
 _POP_KEYBOARD = "\x1b[<u"
 """Takes back what the start pushed onto the terminal's stack of keyboard modes (the kitty protocol)."""
-_READ = 4096
-"""Bytes per read."""
+_READ = 256
+"""Bytes per read: so many keys, at most, come to those that wait."""
 _STEP = 0.1
 """Seconds between two looks whether a lone Escape has become a key."""
+_MOST_WAITING = 200
+"""Events of which the program has not yet taken note, above which no key is read: what is typed stays with the
+terminal. Screens that were closed wait behind the keys, and are kept until then."""
+_BEHIND = 0.02
+"""Seconds until the next look whether it has."""
 ALERT = max(1.0, 2 * constants.ESCAPE_DELAY)
 """Seconds after a key in which that is looked for. Later nothing can be pending, and the thread sleeps."""
 
@@ -188,6 +193,9 @@ class TerminalDriver(LinuxDriver):
                 if self._doorbell in ready:
                     os.read(self._doorbell, _READ)
                 if self.fileno in ready:
+                    if self._app.message_queue_size > _MOST_WAITING:
+                        self.exit_event.wait(_BEHIND)
+                        continue  # what was read may be half a key, of which the rest is there
                     data = self._read()
                     if not data:  # the terminal is gone: others notice, and end the program
                         self.exit_event.wait(_STEP)

@@ -43,6 +43,10 @@ _CHARACTERS = [bytes([code]) for code in range(33, 127) if chr(code) not in "pqv
 """Without those that quit, that hand the terminal to another program, and the palette, which has both."""
 _SIZES = ((80, 24), (40, 15), (120, 40), (160, 48), (200, 60), (20, 5))
 _USUAL = (120, 40)
+_BRAND = "hermes-tui"
+"""Stands above the list, and above nothing else."""
+_LONGEST = 300.0
+"""Seconds in which it must come back to the list."""
 _WARM = 10
 """Minutes after which memory must be flat."""
 
@@ -99,7 +103,12 @@ class Soak:
         if self._terminal.ended:
             keys = b" ".join(self._latest).decode("latin-1")
             said = self._terminal.unseen()[-1000:]
-            raise RuntimeError(f"the program ended after {self._keys} keys, the last of them {keys!r}: {said!r}")
+            ended = os.waitid(os.P_PID, self._terminal.pid, os.WEXITED | os.WNOWAIT)
+            how = "exit code" if ended is not None and ended.si_code == os.CLD_EXITED else "signal"
+            raise RuntimeError(
+                f"the program ended with {how} {ended.si_status if ended else 0} after {self._keys} keys, "
+                f"the last {keys!r}: {said!r}"
+            )
         if self._writers.failure is not None:
             raise RuntimeError(f"an agent cannot write: {self._writers.failure!r}")
         self._terminal.pass_over()
@@ -130,11 +139,20 @@ class Soak:
         self._terminal.wait(chance.choice((0.0, 0.02, 0.05, 0.3)))
 
     def _rest(self) -> None:
-        """Back to the list, on its newest session, at the usual size."""
-        self._terminal.resize(*_USUAL)
-        for _ in range(12):
-            self._send(b"\x1b")
-            self._terminal.wait(0.3)
+        """Back to the list, on its newest session, at the usual size. On a busy machine the program is far behind the
+        keys, and would be counted in the middle of them: none is pressed until it shows the list. Raises
+        `RuntimeError` where it does not."""
+        end = time.monotonic() + _LONGEST
+        while True:
+            for _ in range(12):
+                self._send(b"\x1b")
+                self._terminal.wait(0.3)
+            shown = self._shown()
+            if _BRAND in shown.partition("\n")[0]:
+                break
+            self._check()
+            if time.monotonic() > end:
+                raise RuntimeError(f"it does not come back to the list, but shows:\n{shown}")
         if not self._given.quiet:
             self._send(b"\x1b[H")
         self._terminal.wait(5.0)
@@ -163,7 +181,7 @@ class Soak:
         found = subprocess.run([*argv, "attention", "--json"], env=environment, check=True, capture_output=True)
         sessions = json.loads(found.stdout)["sessions"]
         needs = sum(one["needsPerson"] for one in sessions)
-        header = next((line for line in self._shown().splitlines() if "hermes-tui" in line), "")
+        header = next((line for line in self._shown().splitlines() if _BRAND in line), "")
         said = re.search(r"\? ([\d,]+) needs? you", header)
         wrong = self.changes.wrong({one["unifiedId"]: one["state"] for one in sessions})
         print(f"{self.changes.count} changes of states; {needs} need somebody; the header: {header.strip()[-80:]}")

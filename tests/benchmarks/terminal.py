@@ -138,7 +138,9 @@ class Terminal:
     @property
     def lines(self) -> list[str]:
         """The screen as text, as far as it was looked at."""
-        return [line.rstrip() for line in self._screen.display]
+        # `Screen.display` fails on a wide character of which one half was written over.
+        width, rows = range(self._screen.columns), range(self._screen.lines)
+        return ["".join(self._screen.buffer[row][at].data for at in width).rstrip() for row in rows]
 
     def send(self, keys: bytes) -> None:
         """Type."""
@@ -149,10 +151,11 @@ class Terminal:
         fcntl.ioctl(self._fd, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, columns * 8, rows * 16))
 
     def pass_over(self) -> None:
-        """Never look at what came so far: over an hour it would be gigabytes."""
+        """Never look at what came so far: over an hour it would be gigabytes. The screen is empty then."""
         with self._news:
             self._chunks.clear()
             self._taken.clear()
+            self._screen.reset()
 
     def unseen(self) -> str:
         """What came since `pass_over`, with its escape sequences."""

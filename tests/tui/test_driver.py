@@ -67,7 +67,7 @@ async def test_the_keyboard_thread_sleeps_until_a_key_or_the_end(monkeypatch: py
     got: SimpleQueue[Message] = SimpleQueue()
     controller, terminal = pty.openpty()
     tty.setraw(terminal)
-    app: Any = SimpleNamespace()
+    app: Any = SimpleNamespace(message_queue_size=0)
     driver = TerminalDriver(app, debug=False, size=(80, 24))
     driver.fileno = terminal
     monkeypatch.setattr(driver, "process_message", got.put)
@@ -84,6 +84,48 @@ async def test_the_keyboard_thread_sleeps_until_a_key_or_the_end(monkeypatch: py
     thread.join(60)
     assert not thread.is_alive()
     driver.close()
+    driver.close()
+    os.close(controller)
+    os.close(terminal)
+
+
+async def test_keys_stay_in_the_terminal_while_many_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many are typed; each arrives in the end, none cut in two."""
+    waiting: SimpleQueue[Message] = SimpleQueue()
+
+    class Behind:
+        """Takes a message only when the test does."""
+
+        @property
+        def message_queue_size(self) -> int:
+            return waiting.qsize()
+
+    controller, terminal = pty.openpty()
+    tty.setraw(terminal)
+    app: Any = Behind()
+    driver = TerminalDriver(app, debug=False, size=(80, 24))
+    driver.fileno = terminal
+    monkeypatch.setattr(driver, "process_message", waiting.put)
+    looks = threading.Semaphore(0)
+    wait = driver.exit_event.wait
+
+    def waited(timeout: float | None = None) -> bool:
+        looks.release()
+        return wait(timeout)
+
+    monkeypatch.setattr(driver.exit_event, "wait", waited)
+    keyboard = threading.Thread(target=driver.run_input_thread, daemon=True)
+    keyboard.start()
+    os.write(controller, b"\x1b[A" * 1000)
+    for _ in range(10):
+        assert looks.acquire(timeout=60)
+    assert 200 < waiting.qsize() < 300
+    keys = [waiting.get(timeout=60) for _ in range(1000)]
+    assert all(isinstance(one, events.Key) and one.key == "up" for one in keys)
+    driver.exit_event.set()
+    driver.disable_input()
+    keyboard.join(60)
+    assert not keyboard.is_alive()
     driver.close()
     os.close(controller)
     os.close(terminal)

@@ -142,3 +142,35 @@ def test_a_new_index_is_not_taken_for_the_old_one(tmp_path: Path) -> None:
         list(hits)
     assert not index.coverage(homes_sources(environment)).levels
     index.close()
+
+
+def test_many_connections_keep_little_of_a_large_index(tmp_path: Path) -> None:
+    """Each would keep four megabytes of it."""
+    path = tmp_path / "i.db"
+    connection = open_writer(path)
+    with connection:
+        rows = ((one << 8, 1, "k" * 1000, one, "user", 0, None, None, None, None) for one in range(20_000))
+        connection.executemany("INSERT INTO message VALUES(?,?,?,?,?,?,?,?,?,?)", rows)
+    connection.close()
+    gc.collect()
+    before = apsw.memory_used()
+    asking = pool.Pool(path)
+    together = threading.Barrier(4)
+    answers: list[int] = []
+
+    def ask() -> None:
+        def read(connection: apsw.Connection) -> int:
+            together.wait(60)
+            return int(connection.execute("SELECT sum(length(key)) FROM message").get)
+
+        answers.append(asking.ask(read))
+
+    threads = [threading.Thread(target=ask) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert answers == [20_000_000] * 4
+    kept = apsw.memory_used() - before
+    asking.close()
+    assert 1 << 20 < kept < 10 << 20

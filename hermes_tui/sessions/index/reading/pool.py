@@ -22,6 +22,9 @@ Stop = Callable[[], bool]
 _MOST = 4
 """Connections; more questions at once than this wait for each other. As long as one is open, SQLite keeps the files
 of those that were closed open, too: they must not come and go."""
+_CACHES = 8 << 20
+"""Bytes, about, that SQLite may take in all. Each connection would fill a cache of 4 MB as the index grows; what is
+dropped, the system still has."""
 STEPS_A_LOOK = 20_000
 """Steps of SQLite's machine between two looks at whether to stop: a millisecond or so. For each, this thread has to
 wait for the others."""
@@ -96,6 +99,7 @@ class Pool:
         with self._lock:
             connection = self._idle.pop() if self._idle else None
         if connection is None:
+            apsw.soft_heap_limit(_CACHES)
             connection = open_reader(self._path)
             prepare(connection)
         kept = False

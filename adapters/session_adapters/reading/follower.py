@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+from array import array
+from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from session_adapters.reading.files import is_whole, lines, open_file, read_at
@@ -12,10 +14,35 @@ from session_adapters.reading.searchable import Rewritten, Text, TextReader, tex
 from session_adapters.tool_names import ToolNames, of_call
 from session_adapters.transcript import Builder
 
-__all__ = ["LinesReader"]
+__all__ = ["Hashes", "LinesReader"]
 
 _CHECK = 64
 """Bytes before the known end that must be unchanged for the file to count as appended to."""
+
+
+_FRESH = 1024
+"""So many hashes are kept as a set of Python's until they are put among the others, which are in order."""
+
+
+class Hashes:
+    """They can be added and looked for, and none is taken out. Each takes nine bytes or so, a hundred in a set of
+    Python's: a session that is followed for weeks has millions."""
+
+    def __init__(self, found: Iterable[int] = ()) -> None:
+        self._settled = array("q", sorted(set(found)))
+        self._fresh: set[int] = set()
+
+    def __contains__(self, one: int) -> bool:
+        at = bisect_left(self._settled, one)
+        return one in self._fresh or (at < len(self._settled) and self._settled[at] == one)
+
+    def add(self, one: int) -> None:
+        """Know this one."""
+        if one not in self:
+            self._fresh.add(one)
+            if len(self._fresh) > max(_FRESH, len(self._settled) // 16):
+                self._settled = array("q", sorted((*self._settled, *self._fresh)))
+                self._fresh = set()
 
 
 class LinesReader(TextReader):
@@ -29,7 +56,7 @@ class LinesReader(TextReader):
         self._end = 0
         self._check = b""
         self._unterminated = False
-        self._given: set[int] = set()
+        self._given = Hashes()
         """Hashes of the ids of the messages that are no longer in the builder: this is what stays of weeks."""
         self._given_again: Counter[int] = Counter()
         """How often those came after the first time that came again."""

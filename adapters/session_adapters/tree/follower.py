@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 
 from session_adapters.model import Message, SessionUnreadable
 from session_adapters.reading.bounds import excess, unread
+from session_adapters.reading.follower import Hashes
 from session_adapters.reading.searchable import Rewritten, Text, TextReader, texts_of
 from session_adapters.tool_names import of_call
 from session_adapters.tree.file import TreeStore
@@ -28,7 +29,7 @@ class BranchFollower:
         """`messages` are those of the branch."""
         self._store = store
         self._goes_on = goes_on(store, len(store.tree))
-        self._ids = {hash(node.id) for node in store.tree.nodes}
+        self._ids = Hashes(hash(node.id) for node in store.tree.nodes)
         self._builder = TreeBuilder()
         for message in _asking(messages):
             self._builder.add(message)
@@ -45,9 +46,10 @@ class BranchFollower:
         store.read()
         fresh = store.tree.nodes[at:]
         ids = {hash(node.id) for node in fresh}
-        if len(ids) < len(fresh) or not ids.isdisjoint(self._ids) or not goes_on(store, at):
+        if len(ids) < len(fresh) or any(one in self._ids for one in ids) or not goes_on(store, at):
             raise Rewritten("it goes on from another place")
-        self._ids |= ids
+        for one in ids:
+            self._ids.add(one)
         with store.reading() as shown:
             for index in range(at, at + len(fresh)):
                 builder.take(*shown(index))

@@ -39,6 +39,7 @@ _QUICK = 32 << 20
 _ENCODER = msgspec.msgpack.Encoder()
 _SUMMARY = msgspec.msgpack.Decoder(SpendSummary)
 _PRICES = msgspec.msgpack.Decoder(SpendPrices)
+_NO_CALLS: tuple[object, Mapping[str, Sequence[Usage]]] = (None, {})
 S = TypeVar("S", bound=SpendPrices)
 
 
@@ -53,8 +54,8 @@ class CostCache:
         self._sheet: SpendSummary | None = None
         self._prices: Prices | None = None
         self._books: dict[str, _Book] = {}
-        self._split: tuple[object, Mapping[str, Sequence[Usage]]] = (None, {})
-        """Calls as an entry has them, and by session."""
+        self._split = _NO_CALLS
+        """Calls as an entry has them, and by session, while they are added up."""
         self._index: tuple[Mapping[str, tuple[int, ...]], RunIndex] = ({}, RunIndex())
 
     def refresh(self) -> SpendSummary:
@@ -66,6 +67,7 @@ class CostCache:
                 counted = read_calls(entries, self._adapters)
                 self._catalogue.update(zip(entries, counted, strict=True))
                 sheet = self._sheet = self._kept(self._add_up(counted, sessions))
+                self._split = _NO_CALLS
             return sheet
 
     def some(self, sessions: Sequence[SessionSummary]) -> Mapping[str, Cost | None]:
@@ -85,6 +87,7 @@ class CostCache:
             chosen = {name: place for name, place in _chosen(counted, listed)[0].items() if name in found}
             prices, known = self.prices, len(self.prices.found)
             costs = {name: self._book(found[name], *at, runs.get(name, ())).cost for name, at in chosen.items()}
+            self._split = _NO_CALLS
             if len(prices.found) > known and self.last().edition in ("", prices.edition):
                 told = replace(self.last(), edition=prices.edition, tariffs=dict(prices.found))
                 self._sheet = self._kept(told)  # so that the next run needs no list of prices
@@ -113,7 +116,8 @@ class CostCache:
         entries, prices = self._catalogue.entries(), self.prices
         if self.last().key and self.last().edition == prices.edition:
             entries = [one for one in entries if not one.is_counted]
-            if sum(map(_unread_size, entries)) <= _QUICK:
+            unread = (one for entry in entries for one in entry.summaries if not entry.counts(one.session_id))
+            if sum(one.size for one in unread) <= _QUICK:
                 return
         answer = ask_helper(CallsQuestion(self._adapters.environment, entries, self._own_prices))
         if answer is not None:
@@ -270,11 +274,6 @@ class CostCache:
         for row in accounts.rows():
             rows[row.unified_id] = (*rows[row.unified_id], row)
         return tuple(row for session in sessions for row in rows[session.unified_id])
-
-
-def _unread_size(entry: CachedSource) -> int:
-    """Bytes of the sessions whose calls were not read."""
-    return sum(one.size for one in entry.summaries if not entry.counts(one.session_id))
 
 
 def _by_session(index: RunIndex) -> Mapping[str, Sequence[Run]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
@@ -11,7 +11,7 @@ from hermes_tui.sessions.query import Query
 from hermes_tui.sessions.scan import Wanted, scan
 from hermes_tui.sessions.search.excerpt import bookends, name_of, seen_in, snippet, spoken, text_of, window_around
 from hermes_tui.sessions.search.grouping import FoundConversation, FoundPart
-from hermes_tui.sessions.search.model import Match, Result, SearchOptions, facts_of
+from hermes_tui.sessions.search.model import Match, Result, ResultLine, SearchOptions, facts_of
 from hermes_tui.sessions.search.stores import CatalogueStores, by_age
 from session_adapters.base import SessionMissing, SessionUnreadable
 from session_adapters.model import Message, Problem, SessionSummary
@@ -23,6 +23,7 @@ __all__ = [
     "Located",
     "compare",
     "details",
+    "ends_of",
     "found_snippet",
     "glimpse",
     "locate",
@@ -248,19 +249,35 @@ def _open(stores: CatalogueStores, summary: SessionSummary, problems: list[Probl
     return None
 
 
+def ends_of(opened: Transcript) -> tuple[tuple[ResultLine, ...], tuple[ResultLine, ...]]:
+    """How a conversation began and ended. What is between is not read, however long it is."""
+    return bookends(_beginning(opened))[0], bookends(_ending(opened))[1]
+
+
 def _beginning(opened: Transcript | None) -> Sequence[Message]:
     """The first messages, those that tell how it began among them."""
     if opened is None:
         return ()
-    stream = None if opened.complete else opened.stream()
-    if stream is None:
-        return _whole(opened).messages
     found: list[Message] = []
-    for _, messages in stream:
+    for messages in (opened.messages,) if opened.complete else _from_the_first(opened):
         found += messages
         if len(spoken(found)) >= _BOOKEND or len(found) > _MOST_BEFORE:
             break
     return found
+
+
+def _from_the_first(opened: Transcript) -> Iterator[Sequence[Message]]:
+    """All messages of one that is not loaded whole, some at a time."""
+    stream = opened.stream()
+    if stream is not None:
+        yield from (messages for _, messages in stream)
+        return
+    part = opened.part(0)
+    if part is None:
+        yield _whole(opened).messages
+    while part is not None:
+        yield part.messages
+        part = part.part(1)
 
 
 def _ending(opened: Transcript | None) -> Sequence[Message]:

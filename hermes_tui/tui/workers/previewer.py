@@ -124,8 +124,8 @@ def _is_large(path: str) -> bool:
 
 def look(manager: SessionManager, live: LiveSearch, text: str, wish: PreviewWish) -> Result | None:
     """A session that the search has found for `text`; one that only its name brought into the list, without a match.
-    None where the search is for something else by now. Raises as `SessionManager.get` does."""
-    from hermes_tui.sessions.search.excerpt import bookends
+    None where the search is for something else by now. Raises as `SessionManager.open` does."""
+    from hermes_tui.sessions.search.details import ends_of
     from hermes_tui.sessions.search.model import Result, facts_of
 
     if live.snapshot.query.text != text:
@@ -136,6 +136,5 @@ def look(manager: SessionManager, live: LiveSearch, text: str, wish: PreviewWish
     native = manager.resolve_native_id(wish.unified_id)
     if found is not None or native is None:
         return found
-    session = manager.get(*native)
-    start, end = bookends(session.messages)
-    return Result(**facts_of(session), start=start, end=end)
+    start, end = ends_of(manager.open(*native))
+    return Result(**facts_of(manager.summary(*native)), start=start, end=end)

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
+from weakref import ReferenceType, ref
 
 from hermes_tui.tui.delay import Delay
 from hermes_tui.tui.screens.main.parts import MainParts
@@ -33,8 +34,8 @@ class UnreadController:
         self._touched = -_READING  # whoever starts a program may look at another
         self._told: dict[str, datetime] = {}
         """Unified id of a session that was looked at → its newest message then."""
-        self._divided: OpenTranscript | None = None
-        """What is shown, once it is known whether something in it is new."""
+        self._divided: ReferenceType[OpenTranscript] | None = None
+        """What is shown, once it is known whether something in it is new. It is not kept for that."""
         self._look = Delay(parts.screen, self._looked, _LOOKS)
 
     def touched(self) -> None:
@@ -49,14 +50,15 @@ class UnreadController:
         opened, summary = pane.opened, pane.summary
         if summary is None or self._parts.program.attention is None:
             return
-        if opened is not self._divided:
+        is_other = self._divided is None or self._divided() is not opened
+        if is_other:
             self._look.stop()
-        if summary.unified_id in states.unread and (opened is not self._divided or not self._is_there):
+        if summary.unified_id in states.unread and (is_other or not self._is_there):
             since, before = datetime.fromtimestamp(states.unread[summary.unified_id], UTC), opened.view.since
             if before is None or since > before:  # what was seen meanwhile is not new to whoever comes back again
                 opened.view.mark_new(since)
                 pane.settle()
-        self._divided = opened
+        self._divided = ref(opened)
         if self._is_there and self._unread_parts():
             self._look.start_once()
 

@@ -1,0 +1,35 @@
+"""Hashes that are kept of all that was read: right, and small."""
+
+from __future__ import annotations
+
+import random
+from sys import getsizeof
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from session_adapters.reading.follower import Hashes
+
+NUMBER = st.integers(-(1 << 63), (1 << 63) - 1) | st.integers(-3, 3)
+
+
+@given(st.lists(NUMBER), st.lists(NUMBER), st.lists(NUMBER))
+def test_it_has_what_it_was_given(first: list[int], more: list[int], others: list[int]) -> None:
+    known, held = set(first), Hashes(first)
+    for one in more:
+        held.add(one)
+        known.add(one)
+    assert all((one in held) == (one in known) for one in (*first, *more, *others))
+
+
+def test_it_has_many_in_few_bytes() -> None:
+    chance = random.Random(7)
+    every = [chance.getrandbits(63) for _ in range(50_000)]
+    held = Hashes(every[:100])
+    for one in every:
+        held.add(one)
+    assert all(one in held for one in every)
+    assert all(one + 1 not in held for one in every[:1000])
+    # Whatever it keeps, with the numbers that are objects of their own.
+    kept = [one for part in vars(held).values() for one in (part, *(part if isinstance(part, set) else ()))]
+    assert sum(map(getsizeof, kept)) < 16 * len(every)

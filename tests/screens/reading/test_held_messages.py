@@ -6,11 +6,14 @@ import gc
 import json
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
+from weakref import WeakSet
 
+import pytest
 from textual.pilot import Pilot
 
 from claude_lines import ClaudeHome
 from pilots import main_of, screen_text, until
+from session_adapters.jsonl_adapter import JsonlTranscript
 from session_adapters.model import Message
 
 Program = Callable[..., AbstractAsyncContextManager[Pilot[None]]]
@@ -66,3 +69,23 @@ async def test_sessions_that_were_read_are_let_go_of(program: Program, claude_ho
             await read_through(pilot)
             counts.append(held())
     assert max(counts) < 2 * TURNS, counts  # fewer than one of them has
+
+
+async def test_a_session_in_which_nothing_was_found_is_let_go_of(
+    program: Program, claude_home: ClaudeHome, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where it cannot be read in parts."""
+    for name in ("s0", "s1"):
+        long_session(claude_home, name)
+    monkeypatch.setattr(JsonlTranscript, "load_part", lambda self, step: False)
+    async with program(claude_home.home, size=(160, 48)) as pilot:
+        main = main_of(pilot)
+        await pilot.press("enter")
+        await until(pilot, lambda: main.parts.is_reading and f"Answer {TURNS - 1} of" in screen_text(pilot))
+        opened = WeakSet([main.pane.opened])
+        await pilot.press("left_square_bracket", "e")
+        await until(pilot, lambda: not main.pane.finder.is_seeking and main.pane.view.complete)
+        await pilot.press("escape", "down")
+        await until(pilot, lambda: main.pane.opened not in opened and main.transcript.is_settled)
+        gc.collect()
+        assert not opened

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
+from weakref import ReferenceType, ref
 
 from hermes_tui.platform.daemon_call import in_thread
 from hermes_tui.tui.widgets.transcript.layout.heights import is_hidden
@@ -59,7 +60,8 @@ class PartSearch:
         self._run: object | None = None
         """Another one for each search."""
         self._share = 0.0
-        self._in_vain: OpenTranscript | None = None
+        self._in_vain: ReferenceType[OpenTranscript] | None = None
+        """What cannot be read in parts. It is not kept for that."""
 
     @property
     def is_under_way(self) -> bool:
@@ -73,7 +75,8 @@ class PartSearch:
 
     def can_read(self, opened: OpenTranscript) -> bool:
         """Whether the store of this session can be read in parts, as far as it is known."""
-        return opened.transcript is not None and opened is not self._in_vain
+        in_vain = self._in_vain is not None and self._in_vain() is opened
+        return opened.transcript is not None and not in_vain
 
     def stop(self) -> None:
         """Look for nothing any more."""
@@ -101,7 +104,7 @@ class PartSearch:
     ) -> None:
         part = await opened.look_beside(step)
         if part is None:
-            self._in_vain = opened
+            self._in_vain = ref(opened)
         start = part.begins if part is not None else 0.0
         while part is not None:
             at = await in_thread(found, part.messages)

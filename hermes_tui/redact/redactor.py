@@ -34,6 +34,8 @@ _INVISIBLE = re.compile(
 _REST = r"(?=(?=[A-Za-z_.+/=-]{0,80}\d)[A-Za-z0-9_.+/=-]{8,250}+[\"'`]?[ \t]{0,8}\\?(?:\r?\n|\Z))"
 _BROKEN = re.compile(rf"(?<=[A-Za-z0-9_.+/=-])(?:[\"']?[ \t]{{0,8}}[\\+]?\r?\n[ \t]{{0,16}}[\"']?){_REST}")
 """The end of a line in the middle of a key: the next line is nothing but its rest."""
+_RESTS = re.compile(rf"\n[ \t]{{0,16}}[\"']?{_REST}")
+"""A line that may be such a rest: few texts have one, and whether one does is told by its line ends alone."""
 _CONTINUED = re.compile(rf"(?<=[A-Za-z0-9_.+/=-])\\\r?\n[ \t]{{0,16}}{_REST}")
 """The same where a backslash says so: there, a secret may also be told by its name."""
 _LEAST = 8
@@ -74,7 +76,7 @@ class Redactor:
             return text
         if "\x1b" in text or not text.isascii():
             text = self._through(text, _INVISIBLE, _PATTERNS)
-        if "\n" in text:
+        if "\n" in text and _RESTS.search(text) is not None:
             text = self._through(text, _CONTINUED, _PATTERNS, across=True)
             text = self._through(text, _BROKEN, KEYS, across=True)
         return self._masked(text, _PATTERNS)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from pathlib import Path
 from typing import NamedTuple
 
 from session_adapters.base import Environment
@@ -31,7 +32,12 @@ class Places(NamedTuple):
     """Names in `$XDG_STATE_HOME`."""
     library: tuple[str, ...] = ()
     """Names in macOS' `Library/Application Support`."""
+    working: tuple[str, ...] = ()
+    """Names in the working directory."""
 
+
+_HECTORS = (".hector", "data", "config.yaml", "hector.yaml")
+"""What its databases and configurations lie in, or are, below a directory that it runs in."""
 
 PLACES: Mapping[str, Places] = {
     "copilot": Places(("COPILOT_HOME",), (".copilot",), config=("github-copilot",), state=(".copilot",)),
@@ -42,6 +48,11 @@ PLACES: Mapping[str, Places] = {
         library=("Cursor",),
     ),
     "gemini": Places(("GEMINI_CLI_HOME",), (".gemini",)),
+    "hector": Places(
+        ("HERMES_TUI_HECTOR_PATH", "HERMES_TUI_HECTOR_DSN"),
+        _HECTORS,
+        working=_HECTORS,
+    ),
     "omp": Places(("PI_CONFIG_DIR", "PI_CODING_AGENT_DIR"), (".omp",), data=("omp",)),
     "openclaw": Places(
         ("OPENCLAW_HOME", "OPENCLAW_STATE_DIR", "OPENCLAW_PROFILE", "OPENCLAW_CONFIG_PATH"),
@@ -66,12 +77,15 @@ def may_have_sessions(agent: str, environment: Environment) -> bool:
         return True
     if any(name.startswith(places.home) for name in names):
         return True
-    folders = (
+    folders = [
         (environment.path("XDG_CONFIG_HOME", ".config"), places.config),
         (environment.path("XDG_DATA_HOME", ".local", "share"), places.data),
         (environment.path("XDG_STATE_HOME", ".local", "state"), places.state),
         (environment.home / "Library" / "Application Support", places.library),
-    )
+    ]
+    working = environment.variables.get("PWD", "")
+    if working.startswith("/"):
+        folders.append((Path(working), places.working))
     unknown: list[OSError] = []
     found = [
         is_reachable(folder / name, lambda _, error: unknown.append(error)) for folder, of in folders for name in of

@@ -42,6 +42,7 @@ def hurry(manager: SessionManager, *, reads_again: bool = False) -> None:
     """Have the command read files that nothing is known of for a few seconds: 25,000 of them, each run; fewer with
     `reads_again`, where each is read once more for what the command tells."""
     manager.catalogue.seconds = READING * (_SHARE if reads_again else 1.0)
+    manager.catalogue.shares = False  # it ends soon
 
 
 def mention_the_unread(manager: SessionManager) -> None:

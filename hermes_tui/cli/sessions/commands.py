@@ -2,23 +2,40 @@
 
 from __future__ import annotations
 
-import click
+from importlib import import_module
 
-from hermes_tui.cli.sessions.diff import diff
-from hermes_tui.cli.sessions.export import export
-from hermes_tui.cli.sessions.list import list_
-from hermes_tui.cli.sessions.mark import mark
-from hermes_tui.cli.sessions.native import fork, resume
-from hermes_tui.cli.sessions.search import browse, search
-from hermes_tui.cli.sessions.show import show
+import click
 
 __all__ = ["sessions"]
 
+_COMMANDS = {
+    "browse": ("search", "browse"),
+    "diff": ("diff", "diff"),
+    "export": ("export", "export"),
+    "fork": ("native", "fork"),
+    "list": ("list", "list_"),
+    "mark": ("mark", "mark"),
+    "resume": ("native", "resume"),
+    "search": ("search", "search"),
+    "show": ("show", "show"),
+}
+"""Name → module beside this one, and what it is called there."""
 
-@click.group()
+
+class _Sessions(click.Group):
+    """Imports a command when it is run or listed."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        place = _COMMANDS.get(cmd_name)
+        if place is None:
+            return None
+        command: click.Command = getattr(import_module(f"hermes_tui.cli.sessions.{place[0]}"), place[1])
+        return command
+
+
+@click.group(cls=_Sessions)
 def sessions() -> None:
     """List, search, print, export, compare, mark, resume and fork sessions."""
-
-
-for _command in (list_, show, browse, export, search, diff, mark, resume, fork):
-    sessions.add_command(_command)

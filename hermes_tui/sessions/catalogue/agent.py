@@ -131,9 +131,10 @@ class AgentSessions:
         news, self._news = self._news, False
         return news
 
-    def restore(self, entry: CachedSource) -> None:
-        """Take over what was known when the program last ran."""
-        share_strings(entry)
+    def restore(self, entry: CachedSource, *, shares: bool = True) -> None:
+        """Take over what was known when the program last ran; its strings are those of others, with `shares`."""
+        if shares:
+            share_strings(entry)
         self.entries[entry.source.path, entry.source.session_id] = entry
         self._stale = True
 

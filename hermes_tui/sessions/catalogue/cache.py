@@ -128,6 +128,7 @@ _ENCODER = msgspec.msgpack.Encoder()
 _CALLS = msgspec.msgpack.Decoder(list[Usage])
 _ENTRIES = msgspec.msgpack.Decoder(list[msgspec.Raw])
 _ENTRY = msgspec.msgpack.Decoder(CachedSource)
+_WHOLE = msgspec.msgpack.Decoder(list[CachedSource])
 _PICTURE = msgspec.msgpack.Decoder(FirstPicture)
 _LABELS = msgspec.msgpack.Decoder(_Labels)
 _NOTHING = FirstPicture()
@@ -162,7 +163,7 @@ def load(path: Path, picture: FirstPicture = _NOTHING) -> list[CachedSource]:
         return []
     shown = {one.unified_id: one for one in picture.sessions}
     try:
-        return [_entry(raw, shown) for raw in _ENTRIES.decode(part)]
+        return [_entry(raw, shown) for raw in _ENTRIES.decode(part)] if shown else _WHOLE.decode(part)
     except (msgspec.MsgspecError, ValueError, RecursionError):
         return []
 

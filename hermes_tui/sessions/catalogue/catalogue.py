@@ -61,6 +61,7 @@ class Catalogue:
         self._sums: bytes | None = None
         self.seconds: float | None = None
         """Of the processor's time that each `refresh` may take to read files; None: as long as it takes."""
+        self.shares = True  # equal strings are in memory once: a command that ends soon does without
         self._saved_at: float | None = None
         self._own_problem: Problem | None = None
         self._marks_problem: Problem | None = None
@@ -290,7 +291,7 @@ class Catalogue:
             if state is None:
                 self._foreign.append(entry)  # of an agent left out this time: kept for the next
             else:
-                state.restore(entry)
+                state.restore(entry, shares=self.shares)
         if self._picture is not None and not self._picture.sessions:
             # It is lost, or there was none yet.
             self._unsaved = any(state.entries for state in self._agents.values())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from functools import cache
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from hermes_tui.errors import ValidationError
 from hermes_tui.sessions.adapters import Adapters
@@ -17,12 +17,14 @@ from hermes_tui.sessions.query.filters import no_states
 from hermes_tui.sessions.search.discovery import Ranking, discover, keeper, narrowed, rank
 from hermes_tui.sessions.search.excerpt import messages_around, window_around
 from hermes_tui.sessions.search.grouping import root_of
-from hermes_tui.sessions.search.incremental.search import LiveSearch
 from hermes_tui.sessions.search.model import MessageWindow, Outcome, SearchOptions
 from hermes_tui.sessions.search.stores import CatalogueStores
 from session_adapters.base import Source
 from session_adapters.model import SessionSummary
 from session_adapters.transcript import Transcript
+
+if TYPE_CHECKING:
+    from hermes_tui.sessions.search.incremental.search import LiveSearch
 
 __all__ = ["SearchDesk"]
 
@@ -117,6 +119,8 @@ class SearchDesk:
 
     def live(self) -> LiveSearch:
         """A search for a box in which somebody types. Close it when the box goes."""
+        from hermes_tui.sessions.search.incremental.search import LiveSearch
+
         return LiveSearch(self._kept_stores(), self._index, lambda text: self.parse(text, typing=True))
 
     def rank(

@@ -6,9 +6,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from hermes_tui.sessions.adapters import Adapters
 from hermes_tui.sessions.catalogue.catalogue import Catalogue
 from session_adapters.base import Environment
+from session_adapters.presence import may_have_sessions
 from session_adapters.registry import BUILT_IN
 from spending import Spender
 
@@ -21,7 +24,7 @@ from session_adapters.base import Environment
 manager = SessionManager(Environment(home=Path(sys.argv[1])), cache_dir=Path(sys.argv[2]))
 print(*(one.unified_id for one in manager.list()))
 manager.catalogue.refresh_processes()
-agents = "claude", "cursor", "gemini", "opencode"
+agents = "claude", "cursor", "gemini", "hector", "opencode"
 print(*(name for name in agents if f"session_adapters.{name}.adapter" in sys.modules))
 """
 
@@ -66,3 +69,22 @@ def test_where_it_was_looked_is_told_on_request_and_where_there_is_no_session(tm
     assert {place.agent for place in some.places if not place.roots} >= {"cursor", "gemini", "opencode"}
     assert all(place.roots for place in every.places)
     assert [place.agent for place in empty.places if not place.roots] == []
+
+
+@pytest.mark.parametrize("place", ["data/sessions.db", ".hector/hector.db", "config.yaml", ".hector/config.yaml"])
+def test_hector_may_be_at_home_where_it_is_started_and_where_a_variable_says(place: str, tmp_path: Path) -> None:
+    home, working = tmp_path / "home", tmp_path / "work"
+    home.mkdir()
+    working.mkdir()
+    here = Environment(home=home, variables={"PWD": str(working)})
+    assert not may_have_sessions("hector", here)
+    for folder in (home, working):
+        made = folder / place
+        made.parent.mkdir(exist_ok=True)
+        made.touch()
+        assert may_have_sessions("hector", here)
+        made.unlink()
+        if made.parent != folder:
+            made.parent.rmdir()
+    for name in ("HERMES_TUI_HECTOR_PATH", "HERMES_TUI_HECTOR_DSN"):
+        assert may_have_sessions("hector", Environment(home=home, variables={name: "elsewhere"}))

@@ -242,6 +242,11 @@ class Adapter(ABC):
     def open(self, source: Source, session_id: str) -> Transcript:
         """The conversation, newest part first, ready to follow. Raises `SessionMissing`, `SessionUnreadable`."""
 
+    def open_at(self, source: Source, session_id: str, message_id: str, size: int) -> Transcript:
+        """The conversation for looking at a message of the shown branch: with as many as `size` before and after it
+        where there are so many, and no more of the rest than that takes. Where nobody can tell, as `open`."""
+        return self.open(source, session_id)
+
     @abstractmethod
     def session(self, source: Source, session_id: str) -> Session:
         """Everything. Raises `SessionMissing` or `SessionUnreadable`; some damaged records among good ones are

@@ -6,6 +6,7 @@ import os
 import sys
 from abc import abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import suppress
 from copy import copy
 from itertools import chain
 from typing import ClassVar, Generic, TypeVar
@@ -13,16 +14,19 @@ from typing import ClassVar, Generic, TypeVar
 from session_adapters.activity import Activity
 from session_adapters.base import Adapter, Report, Root, Source, unique
 from session_adapters.fold import SessionFold, messages_usage
-from session_adapters.model import Message, Problem, Session, SessionSummary
-from session_adapters.reading.damage import REPORTED, Damage, reading_session, reason_of
-from session_adapters.reading.files import is_whole, line_start, lines, open_file, read_at
-from session_adapters.reading.follower import LinesReader
+from session_adapters.model import Message, Session, SessionSummary
+from session_adapters.reading.damage import reading_session, reason_of
+from session_adapters.reading.files import is_whole, lines, open_file, read_at
+from session_adapters.reading.folders import problem_in, report_damage
+from session_adapters.reading.follower import LinesReader, place_of, turn_above, turn_start
 from session_adapters.reading.searchable import Text
 from session_adapters.transcript import PAGE, PART, Builder, Change, Transcript
 from session_adapters.usage import Usage
 
-__all__ = ["JsonlAdapter", "JsonlTranscript", "problem_in", "report_damage"]
+__all__ = ["AROUND", "JsonlAdapter", "JsonlTranscript"]
 
+AROUND = 16 << 10
+"""Bytes before and behind a message that are read first for those around it."""
 _CHECK = 64
 """Bytes before the known end that must be unchanged for the file to count as appended to."""
 
@@ -35,7 +39,7 @@ class JsonlAdapter(Adapter):
     """Bytes at the beginning of a file that `summaries` reads."""
     tail: ClassVar[int] = 16 << 10
     """Bytes at its end."""
-    page: ClassVar[int] = PAGE
+    page: int = PAGE
     """Bytes of a transcript that `open` reads at a time."""
     copied_calls: ClassVar[bool] = False
     """A call that was copied from a parent is told from the session's own by its key, in every file that has it."""
@@ -72,6 +76,16 @@ class JsonlAdapter(Adapter):
         for summary, fold in counted:
             if session_ids is None or summary.session_id in session_ids:
                 yield from fold.usage(summary, copies=self.copied_calls)
+
+    def open_at(self, source: Source, session_id: str, message_id: str, size: int) -> Transcript:
+        """See `Adapter.open_at`."""
+        if message_id:
+            narrow = copy(self)
+            narrow.page = 1  # its last line
+            opened = narrow.open(source, session_id)
+            if opened.complete or (isinstance(opened, JsonlTranscript) and opened.seek(message_id, size)):
+                return opened
+        return self.open(source, session_id)
 
     def session_calls(self, source: Source, session: Session) -> Iterator[Usage]:
         """See `Adapter.session_calls`."""
@@ -119,26 +133,6 @@ def _texts(reader: LinesReader, source: Source, report: Report) -> Iterator[Text
     report_damage(source, reader.builder.damaged, report)
 
 
-def problem_in(source: Source, reason: str, place: str = "", session_id: str = "") -> Problem:
-    """A problem of a source; `session_id` is one that its path does not tell."""
-    return Problem(
-        agent=source.agent,
-        path=source.path,
-        reason=reason,
-        place=place,
-        session_id=session_id or source.session_id,
-    )
-
-
-def report_damage(
-    source: Source, damaged: Damage, report: Report, *, unit: str = "byte", session_id: str = ""
-) -> None:
-    """Report the first of the damaged places, and how many more there are."""
-    wanted = session_id or source.session_id
-    for problem in damaged.problems(source.agent, source.path, wanted, unit=unit, limit=REPORTED):
-        report(problem)
-
-
 B = TypeVar("B", bound=Builder)
 
 
@@ -173,7 +167,7 @@ class JsonlTranscript(Transcript, Generic[B]):
         """Read the last page into a new builder. Raises `OSError`, and then nothing has changed."""
         size = status.st_size
         self.is_cut = False
-        self._read(fd, self._cut(fd, size, self._page), size, self._page)
+        self._read(fd, turn_start(self.builder, fd, size, self._page), size, self._page)
         self._inode = (status.st_dev, status.st_ino)
 
     @property
@@ -209,23 +203,6 @@ class JsonlTranscript(Transcript, Generic[B]):
     def lead(self, room: int) -> bool:
         """Give the builder what comes before the file, in other ones, if about `room` bytes; whether that is all."""
         return True
-
-    def _cut(self, fd: int, end: int, page: int) -> int:
-        """Where the page that ends at `end` begins: at a line that starts a turn if one is in reach."""
-        if end <= page:
-            return 0
-        start = end - page
-        first: int | None = None
-        for line in lines(fd, start, end):
-            if line.offset == start or not line.complete:
-                continue  # most likely the second half of a line
-            if first is None:
-                first = line.offset
-            if not line.too_long and self.builder.starts_turn(line.data):
-                return line.offset
-        if first is not None:
-            return first
-        return line_start(fd, start)  # one line fills the page
 
     def _feed(self, fd: int, stop: int) -> None:
         """Give the lines from the known end to the builder, and remember how far it got."""
@@ -277,11 +254,11 @@ class JsonlTranscript(Transcript, Generic[B]):
                 if not self._continues(fd, status) or (not self._start if step < 0 else step > 0 and not self.is_cut):
                     return False
                 if step < 0:
-                    start, stop = self._cut(fd, self._start, PART), self._start
+                    start, stop = turn_start(self.builder, fd, self._start, PART), self._start
                 else:
                     start = self._end if step else 0
                     stop = start + PART
-                    stop = self._cut(fd, stop, PART // 4) if stop < status.st_size else status.st_size
+                    stop = turn_start(self.builder, fd, stop, PART // 4) if stop < status.st_size else status.st_size
                 self._read_alone(fd, start, stop, status.st_size)
         except OSError:
             return False
@@ -295,6 +272,33 @@ class JsonlTranscript(Transcript, Generic[B]):
             self._feed(fd, stop)
         self.messages, self.is_cut, self.begins = self.builder.messages, stop < size, start / max(1, size)
 
+    def seek(self, message_id: str, size: int) -> bool:
+        """Be what stands around a message: at least `size` messages before and after it, or all there are, none of
+        which a later line changes. False where that cannot be told, and then this is of no use any more."""
+        span, begun = AROUND, False
+        with suppress(OSError), open_file(self.path) as fd:
+            end = os.fstat(fd).st_size
+            place = place_of(fd, message_id, end)
+            while place is not None and not begun:
+                start, stop = turn_above(self.builder, fd, place, span), min(place + span, end)
+                begun = not start
+                self._run(fd, start, stop, sys.maxsize if begun else 0)
+                while (at := self._place(message_id)) is None or at + size >= self.builder.settled():
+                    if stop == end:
+                        break
+                    self._feed(fd, stop := min(stop + span, end))
+                if at is None or self.builder.replays or not all(one.id for one in self.builder.messages):
+                    return False
+                if at >= size or self.complete:
+                    self.is_cut = stop < end
+                    self.messages = self.builder.messages[: self.builder.settled() if self.is_cut else None]
+                    return True
+                span *= 4
+        return False
+
+    def _place(self, message_id: str) -> int | None:
+        return next((index for index, one in enumerate(self.builder.messages) if one.id == message_id), None)
+
     def earlier(self) -> int:
         """See `Transcript.earlier`."""
         before = len(self.messages)
@@ -305,7 +309,7 @@ class JsonlTranscript(Transcript, Generic[B]):
                         return 0
                     loaded = self.loaded
                     more = max(loaded, self._page)
-                    self._read(fd, self._cut(fd, self._start, more), self._end, loaded + more)
+                    self._read(fd, turn_start(self.builder, fd, self._start, more), self._end, loaded + more)
             except OSError:
                 return 0
         return max(0, len(self.messages) - before)

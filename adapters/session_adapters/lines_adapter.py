@@ -11,11 +11,11 @@ from pathlib import Path
 
 from session_adapters.base import Report, Root, SessionMissing, SessionUnreadable, Source
 from session_adapters.fold import SessionFold
-from session_adapters.jsonl_adapter import JsonlAdapter, JsonlTranscript, problem_in, report_damage
+from session_adapters.jsonl_adapter import JsonlAdapter, JsonlTranscript
 from session_adapters.model import EPOCH, Problem, Session, SessionSummary
 from session_adapters.reading.ends import read_ends
 from session_adapters.reading.files import is_whole, lines, open_file
-from session_adapters.reading.folders import file_source, status_of
+from session_adapters.reading.folders import file_source, problem_in, report_damage, status_of
 from session_adapters.reading.follower import LinesReader
 from session_adapters.text import one_line
 from session_adapters.transcript import Builder

@@ -49,6 +49,7 @@ if TYPE_CHECKING:
 __all__ = ["NativeId", "SessionManager"]
 
 T = TypeVar("T")
+At = tuple[str, int]
 
 _RELATIONS = ("forked_from", "kind", "parent_id", "lineage_id", "live", "status")
 """What only the comparison with other sessions, or a look at processes, tells."""
@@ -138,10 +139,9 @@ class SessionManager:
         options: ListOptions | None = None,
         **changes: Any,
     ) -> list[SessionSummary]:
-        """The sessions of `agent` (of all agents if None), filtered, sorted and cut as `options` and the keywords
-        on top of it say (spec 004 §6.1). Only their metadata is read, so that `cost` is what the agent recorded or
-        what was added up before; in the order of costs or turns, or of one model, every session is read in full.
-        Raises `AgentNotFound`, `ValidationError`."""
+        """The sessions of `agent` (None: all), filtered, sorted and cut as `options` and the keywords say (spec 004
+        §6.1). Only their metadata is read, so that `cost` is what was recorded or added up before; in the order of
+        costs or turns, or of one model, every session is read in full. Raises `AgentNotFound`, `ValidationError`."""
         options = changed(options, changes, ListOptions)
         agents = None if agent is None else (agent,)
         catalogue = self.catalogue
@@ -158,8 +158,7 @@ class SessionManager:
         return costs.known(select(there, options, str(self.environment.home)))
 
     def exact(self, sessions: Sequence[Row]) -> Sequence[Row]:
-        """The same rows as they are after reading those sessions in full, each with what it cost: what was read or
-        added up before makes no difference. Raises nothing."""
+        """The same rows as they are after reading those sessions in full, each with what it cost. Raises nothing."""
         return exact(self.catalogue, self._costs_if_readable(), sessions)
 
     def summary(self, agent: str, session_id: str) -> SessionSummary:
@@ -203,9 +202,10 @@ class SessionManager:
             session = replace(session, **{name: getattr(known, name) for name in _RELATIONS})
         return with_marks(session, self.catalogue.marks.get(session.unified_id))
 
-    def open(self, agent: str, session_id: str, source: Source | None = None) -> Transcript:
-        """The conversation for reading and following, newest part first, in `source` if given. Raises as `get`."""
-        return self._read(agent, session_id, lambda adapter, found: adapter.open(found, session_id), source)
+    def open(self, agent: str, session_id: str, source: Source | None = None, at: At = ("", 0)) -> Transcript:
+        """The conversation for reading and following, newest part first, in `source` if given, or what is around the
+        message `at`: see `Adapter.open_at`. Raises as `get`."""
+        return self._read(agent, session_id, lambda adapter, found: adapter.open_at(found, session_id, *at), source)
 
     # Costs ---------------------------------------------------------------------------------------------------
 

@@ -42,10 +42,11 @@ from session_adapters.codex.store import (
 )
 from session_adapters.codex.summary import CodexSurvey, summary_fields, survey_document, survey_rollout
 from session_adapters.fold import SessionFold
-from session_adapters.jsonl_adapter import JsonlAdapter, problem_in, report_damage
+from session_adapters.jsonl_adapter import JsonlAdapter
 from session_adapters.model import Session, SessionSummary
 from session_adapters.reading.damage import reading_session
 from session_adapters.reading.files import lines, open_file
+from session_adapters.reading.folders import problem_in, report_damage
 from session_adapters.reading.follower import LinesReader
 from session_adapters.reading.prefilter import Verbatim
 from session_adapters.text import one_line

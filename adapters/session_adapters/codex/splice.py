@@ -17,6 +17,7 @@ from session_adapters.jsonl_adapter import JsonlTranscript
 from session_adapters.model import Message, Problem
 from session_adapters.reading.damage import Damage, reason_of
 from session_adapters.reading.files import lines, open_file
+from session_adapters.reading.follower import turn_start
 from session_adapters.transcript import PAGE, Change
 
 __all__ = ["Base", "Bases", "CodexTranscript"]
@@ -115,7 +116,7 @@ class CodexTranscript(JsonlTranscript[CodexBuilder]):
         if base.stop <= page:
             return 0
         with open_file(base.path) as fd:
-            return self._cut(fd, base.stop, page)
+            return turn_start(self.builder, fd, base.stop, page)
 
     def _say_lost(self) -> None:
         lost = self._bases.lost

@@ -31,10 +31,11 @@ from session_adapters.gemini.places import (
     project_folder,
 )
 from session_adapters.gemini.survey import PROBE, GeminiSurvey, summary_of, survey
-from session_adapters.jsonl_adapter import JsonlAdapter, JsonlTranscript, problem_in, report_damage
+from session_adapters.jsonl_adapter import JsonlAdapter, JsonlTranscript
 from session_adapters.model import Session, SessionSummary
 from session_adapters.reading.damage import reading_session
 from session_adapters.reading.files import lines, open_file, read_at
+from session_adapters.reading.folders import problem_in, report_damage
 from session_adapters.transcript import Transcript
 from session_adapters.tree.live import newest_by_directory, processes
 

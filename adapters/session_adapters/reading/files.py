@@ -25,6 +25,7 @@ from session_adapters.reading.fragments import take_apart
 from session_adapters.text import scrub_json
 
 __all__ = [
+    "BLOCK",
     "JUNK",
     "LINE_LIMIT",
     "METER",

@@ -10,10 +10,21 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from session_adapters.base import Source
+from session_adapters.base import Report, Source
+from session_adapters.model import Problem
+from session_adapters.reading.damage import REPORTED, Damage
 from session_adapters.reading.files import file_stamp
 
-__all__ = ["file_source", "is_folder", "is_reachable", "may_be_folder", "names_in", "status_of"]
+__all__ = [
+    "file_source",
+    "is_folder",
+    "is_reachable",
+    "may_be_folder",
+    "names_in",
+    "problem_in",
+    "report_damage",
+    "status_of",
+]
 
 
 def is_folder(path: str | Path) -> bool:
@@ -66,3 +77,23 @@ def names_in(folder: str | Path, trouble: Callable[[Path, OSError], None]) -> li
     except OSError as error:
         trouble(Path(folder), error)
         return []
+
+
+def problem_in(source: Source, reason: str, place: str = "", session_id: str = "") -> Problem:
+    """A problem of a source; `session_id` is one that its path does not tell."""
+    return Problem(
+        agent=source.agent,
+        path=source.path,
+        reason=reason,
+        place=place,
+        session_id=session_id or source.session_id,
+    )
+
+
+def report_damage(
+    source: Source, damaged: Damage, report: Report, *, unit: str = "byte", session_id: str = ""
+) -> None:
+    """Report the first of the damaged places, and how many more there are."""
+    wanted = session_id or source.session_id
+    for problem in damaged.problems(source.agent, source.path, wanted, unit=unit, limit=REPORTED):
+        report(problem)

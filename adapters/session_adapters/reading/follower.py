@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import os
+import re
 from array import array
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from session_adapters.reading.files import is_whole, lines, open_file, read_at
+from session_adapters.reading.files import BLOCK, is_whole, line_start, lines, open_file, read_at, scan_at
 from session_adapters.reading.searchable import Rewritten, Text, TextReader, texts_of
 from session_adapters.tool_names import ToolNames, of_call
-from session_adapters.transcript import Builder
+from session_adapters.transcript import PAGE, Builder
 
-__all__ = ["Hashes", "LinesReader"]
+__all__ = ["Hashes", "LinesReader", "place_of", "turn_above", "turn_start"]
 
+_OFFSET = re.compile(r"@?(\d{1,15})(?:\.\d+)?(?:#\d+)?")
+"""The id of a message that its agent gave none: where its line begins."""
 _CHECK = 64
 """Bytes before the known end that must be unchanged for the file to count as appended to."""
 
@@ -159,3 +162,44 @@ class LinesReader(TextReader):
         if answered:
             calls = [call for one in messages[:count] for call in one.tool_calls if call.tool_call_id in answered]
             self._asked.update((call.tool_call_id, of_call(call)) for call in calls)
+
+
+def turn_start(builder: Builder, fd: int, end: int, page: int) -> int:
+    """Where the page that ends at `end` begins: at a line that starts a turn if one is in reach."""
+    if end <= page:
+        return 0
+    start = end - page
+    first: int | None = None
+    for line in lines(fd, start, end):
+        if line.offset == start or not line.complete:
+            continue  # most likely the second half of a line
+        if first is None:
+            first = line.offset
+        if not line.too_long and builder.starts_turn(line.data):
+            return line.offset
+    if first is not None:
+        return first
+    return line_start(fd, start)  # one line fills the page
+
+
+def turn_above(builder: Builder, fd: int, end: int, page: int) -> int:
+    """The same; where no turn starts in the page, of a larger one, up to the usual size."""
+    while start := turn_start(builder, fd, end, page):
+        first = next(lines(fd, start, end), None)
+        if page >= PAGE or (first is not None and builder.starts_turn(first.data)):
+            break
+        page *= 4
+    return start
+
+
+def place_of(fd: int, message_id: str, end: int) -> int | None:
+    """Where the line begins that first has the id of a message in it. Raises `OSError`."""
+    told = _OFFSET.fullmatch(message_id)
+    if told is not None:
+        return line_start(fd, int(told[1])) if int(told[1]) < end else None
+    sought = b'"%b"' % message_id.partition("#")[0].encode("utf-8", "replace")
+    for at in range(0, end, BLOCK):
+        found = scan_at(fd, at, BLOCK + len(sought)).find(sought)
+        if found >= 0:
+            return line_start(fd, at + found)
+    return None

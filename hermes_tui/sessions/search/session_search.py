@@ -259,7 +259,8 @@ class _Shown:
     ) -> ScrolledMessages:
         """The messages around one."""
         source, name = manager.searches.source_of(summary)
-        around, at = messages_around(manager.open(summary.agent, name, source), message_id, window)
+        opened = manager.open(summary.agent, name, source, (message_id, window))
+        around, at = messages_around(opened, message_id, window)
         summary = self._masked(summary)
         size = window
         while not self._fits([around[one] for one in _window(around, at, size)], 0) and size > 1:

@@ -46,6 +46,10 @@ class Talk(ABC):
         """The session from its end."""
         return self.adapter.open(self._source(), self.session_id)
 
+    def open_at(self, message_id: str, size: int) -> Transcript:
+        """What stands around a message."""
+        return self.adapter.open_at(self._source(), self.session_id, message_id, size)
+
     def whole(self) -> list[Message]:
         """All its messages, as they are read at once."""
         return list(self.adapter.session(self._source(), self.session_id).messages)

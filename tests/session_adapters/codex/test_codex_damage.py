@@ -85,7 +85,7 @@ def read_everything(home: Path, session_id: str, path: Path) -> tuple[Session | 
     else:
         assert session_id in found
         msgspec.json.encode(session)
-        reader.page = 2000  # type: ignore[misc]
+        reader.page = 2000
         transcript = reader.open(source, session_id)
         drain(transcript)
         transcript.refresh()
@@ -260,7 +260,7 @@ def test_an_unreadable_base_is_said(tmp_path: Path) -> None:
     reader = adapter(tmp_path)
     source = reader.find(uuid(2))
     assert source is not None
-    reader.page = 1  # type: ignore[misc]  # a page of the usual size holds both
+    reader.page = 1  # a page of the usual size holds both
     transcript = reader.open(source, uuid(2))
     parent.unlink()
     drain(transcript)

@@ -275,7 +275,7 @@ def test_events_after_their_items(tmp_path: Path, page: int | None) -> None:
     assert contents(session) == ["a", "A", "", "A", "b", "B"]
     assert [one.token_usage.total if one.token_usage else 0 for one in session.messages] == [0, 9, 0, 2, 0, 0]
     if page is not None:
-        reader.page = page  # type: ignore[misc]
+        reader.page = page
         transcript = reader.open(source, uuid(7))
         while not transcript.complete:
             transcript.earlier()

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import pytest
 
+from hermes_tui.sessions.search.excerpt import messages_around
 from plain_codex import FORK_ID, OLD_FORK_ID, ROLLOUTS, ROOT_ID, STORE, adapter, both, ident, no_report
+from session_adapters import jsonl_adapter
 from session_adapters.base import SessionMissing, Source
 from session_adapters.codex.adapter import CodexAdapter
 from session_adapters.model import Message
@@ -16,7 +18,7 @@ from session_adapters.reading.files import METER
 
 
 def messages_by_pages(reader: CodexAdapter, source: Source, page: int) -> list[Message]:
-    reader.page = page  # type: ignore[misc]
+    reader.page = page
     transcript = reader.open(source, source.session_id)
     while not transcript.complete:
         before = list(transcript.messages)
@@ -33,6 +35,31 @@ def test_pages_give_what_one_pass_gives(home: str, path: Path) -> None:
     whole = reader.session(source, source.session_id).messages
     for page in (1, 300, *range(500, 24_000, 1700)):
         assert messages_by_pages(reader, source, page) == list(whole), page
+
+
+def calls_of(message: Message) -> list[object]:
+    return [(call.tool_name, call.input) for call in message.tool_calls]
+
+
+def shown(messages: Iterable[Message]) -> list[object]:
+    """What is shown of messages when somebody looks at one of them: what they used may begin further above."""
+    return [
+        (one.id, one.role, one.kind, one.content, one.timestamp, one.visibility, one.tool_result, calls_of(one))
+        for one in messages
+    ]
+
+
+@pytest.mark.parametrize(("home", "path"), ROLLOUTS, ids=ident)
+def test_what_is_around_a_message_is_as_in_the_whole(home: str, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(jsonl_adapter, "AROUND", 500)
+    reader = adapter(STORE / home)
+    source = next(one for one in reader.sources(no_report) if one.path == str(path))
+    whole = reader.session(source, source.session_id).messages
+    names = [one.id for one in whole]
+    for place, name in enumerate(names):
+        if names.count(name) == 1:  # a fork's own may be called like one of its parent's
+            found, at = messages_around(reader.open_at(source, source.session_id, name, 3), name, 3)
+            assert shown(found[max(0, at - 3) : at + 4]) == shown(whole[max(0, place - 3) : place + 4]), name
 
 
 @pytest.mark.parametrize(

@@ -87,7 +87,7 @@ def everything(home: Path, session_id: str, path: Path) -> tuple[Session | None,
             continue
         assert one in found
         msgspec.json.encode(session)
-        reader.page = 2000  # type: ignore[misc]
+        reader.page = 2000
         transcript = reader.open(source, one)
         for _ in range(10_000):
             if not transcript.earlier():

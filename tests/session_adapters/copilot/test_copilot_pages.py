@@ -37,7 +37,7 @@ def find(reader: CopilotAdapter, session_id: str) -> Source:
 
 
 def by_pages(reader: CopilotAdapter, session_id: str, page: int) -> list[Message]:
-    reader.page = page  # type: ignore[misc]
+    reader.page = page
     transcript = reader.open(find(reader, session_id), session_id)
     while not transcript.complete:
         before = len(transcript.messages)

@@ -14,7 +14,6 @@ from session_adapters.hector.events import Events
 from session_adapters.hector.ids import Parts
 from session_adapters.hector.layout import HectorFacts, HectorLayout
 from session_adapters.hector.reader import Database, HectorReader
-from session_adapters.reading.bounds import Stint
 from session_adapters.reading.sqlite import DatabaseUnreadable
 from session_adapters.reading.units import SessionGone
 
@@ -44,7 +43,6 @@ def visit(database: Database, parts: Parts, work: Callable[[HectorLayout, Hector
 
     def read(reader: HectorReader) -> T:
         layout = layout_of(reader)
-        layout.stint = Stint()
         facts = layout.find(parts)
         if facts is None:
             raise SessionGone(ids.encode(parts))

@@ -97,7 +97,7 @@ class HectorLayout(ABC):
         self.left = 0
         """Rows for which there was no room."""
         self.stint: Stint | None = None
-        """What all of it may take; else each session may take one."""
+        """The time that a list may take; what is read of one session has none."""
 
     @abstractmethod
     def sessions(self) -> Iterator[HectorFacts]:

@@ -53,10 +53,10 @@ ARCHIVE_LIMIT = 128 << 20
 """Bytes of an unpacked transcript that are held in memory, whatever the database says of its size."""
 _LINES, _STORED_LINE = 50_000, 100
 """Lines of an unpacked transcript, and one more for so many bytes that are stored: a thousand alike take one."""
-_CHUNK = 256
-"""Events that are gone through at a time."""
+_CHUNK = 1 << 14
+"""Events that are gone through at a time, if they are short: each time the database is opened anew."""
 _AHEAD = 64
-"""Events that are fetched together when one is shown."""
+"""Events that are fetched together when one is shown; each time twice as many, if one after the other is."""
 
 
 class ClawEvent(NamedTuple):
@@ -181,14 +181,17 @@ class RowStore(ClawShape, TreeStore):
     def reading(self) -> Iterator[Callable[[int], Shown]]:
         """See `TreeStore.reading`."""
         held: dict[int, ClawEvent] = {}
+        ahead = _AHEAD
 
         def read(index: int) -> Shown:
+            nonlocal ahead
             if not self.tree.nodes[index].spoken:
                 return Shown()
             number = self.spots[index].offset
             if number not in held:
+                ahead = min(2 * ahead, _CHUNK) if held and 0 < number - max(held) <= _AHEAD else _AHEAD
                 held.clear()
-                held.update((row.number, row) for row in self._shelf.rows(number, _AHEAD))
+                held.update((row.number, row) for row in self._shelf.rows(number, ahead))
             row = held.get(number)
             if row is None or row.reason:
                 return Shown()

@@ -11,7 +11,6 @@ from session_adapters.model import Message
 from session_adapters.opencode.schema import sessions_of
 from session_adapters.opencode.tables import OpenCodeRows
 from session_adapters.opencode.units import OpenCodeFacts, OpenCodeReader, OpenCodeStore, OpenCodeUnit, SessionGone
-from session_adapters.reading.bounds import Stint
 from session_adapters.reading.sqlite import read_database, stamp_or_empty
 
 __all__ = ["DatabaseReader", "OpenCodeDatabase"]
@@ -61,7 +60,7 @@ class OpenCodeDatabase(OpenCodeStore):
         """See `OpenCodeStore.visit`."""
 
         def read(connection: apsw.Connection) -> T:
-            rows = OpenCodeRows(connection, stint=Stint())
+            rows = OpenCodeRows(connection)
             facts = next(sessions_of(connection, rows.schema, lambda lost: None, session_id), None)
             if facts is None:
                 raise SessionGone(session_id)

@@ -58,7 +58,7 @@ class OpenCodeRows:
     def __init__(
         self, connection: apsw.Connection, schema: OpenCodeSchema | None = None, stint: Stint | None = None
     ) -> None:
-        """`stint` is what all of it may take; else each session may take one."""
+        """`stint` is the time that a list may take; what is read of one session has none."""
         self.connection = connection
         self.schema = schema or OpenCodeSchema.of(connection)
         self.lost: dict[str, Damage] = {}

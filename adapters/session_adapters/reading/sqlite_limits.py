@@ -178,13 +178,14 @@ def first_of_newest(sizes: Sequence[int]) -> int:
 
 
 class Ration:
-    """How much is taken of one list or one session: rows, their bytes, and time of the processor."""
+    """How much is taken of one list or one session: rows, their bytes, and of a list time of the processor."""
 
     def __init__(self, limit: int | None = None, *, stint: Stint | None = None) -> None:
-        """Of a session, unless a limit in bytes is given; with what is left of a time."""
+        """Of a session, unless a limit in bytes is given; with what is left of a time, if one is given. What is shown
+        of one session does not depend on how fast the machine is: bytes and rows alone bound it."""
         self._left = SESSION_LIMIT if limit is None else limit
         self._next_look = self._left
-        self.stint = Stint() if stint is None else stint
+        self.stint = stint
         self.taken = 0
         """Rows."""
         self.spent = False
@@ -193,7 +194,7 @@ class Ration:
     @classmethod
     def of_list(cls, stint: Stint | None = None) -> Ration:
         """For a table of sessions; with what is left of the time for their list."""
-        return cls(LIST_LIMIT, stint=stint)
+        return cls(LIST_LIMIT, stint=stint or Stint())
 
     def take(self, rows: Iterable[R]) -> Iterator[R]:
         """As many of the rows as there is room for, besides those taken before."""
@@ -201,7 +202,7 @@ class Ration:
             self._left -= _ROW + sum([len(value) for value in row if value.__class__ is bytes])
             if self._left <= self._next_look:
                 self._next_look = self._left - _LOOK
-                self.spent = self.spent or self.stint.over
+                self.spent = self.spent or (self.stint is not None and self.stint.over)
             self.spent = self.spent or self._left < 0
             if self.spent:
                 return

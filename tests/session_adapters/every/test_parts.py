@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import count
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import apsw
@@ -13,6 +15,7 @@ from long_talks import TALKS, TURN, Talk
 from session_adapters import jsonl_adapter, transcript
 from session_adapters.jsonl_adapter import JsonlAdapter
 from session_adapters.model import Message
+from session_adapters.reading import bounds
 from session_adapters.reading.files import METER
 from session_adapters.transcript import Transcript, part_of
 
@@ -106,6 +109,16 @@ def test_all_parts_are_the_session(talk: Talk) -> None:
     assert [message for one in reversed(above) for message in one.messages] + below[-1].messages == whole
     assert max(len(one.messages) for one in [*below, *above]) < len(whole) / 4
     assert below[0].part(-1) is None and below[-1].part(1) is None
+
+
+def test_a_slow_machine_leaves_nothing_out(talk: Talk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A processor that needs 0.4 s from one look at its clock to the next."""
+    looks, whole = count(), talk.whole()
+    monkeypatch.setattr(bounds, "time", SimpleNamespace(thread_time=lambda: 0.4 * next(looks)))
+    opened = talk.open()
+    assert opened.messages == whole[-len(opened.messages) :] and not opened.problems
+    assert talk.whole() == whole
+    assert [message for part in down(opened.part(0)) for message in part.messages] == whole
 
 
 def test_a_part_is_read_on_in_both_directions(talk: Talk) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 import stat
+import time
 from collections.abc import Iterator, Mapping
 from operator import attrgetter
 from pathlib import Path
@@ -20,7 +21,7 @@ from session_adapters.activity import Step
 from session_adapters.base import Environment, Liveness, Report, Root, Source
 from session_adapters.model import Problem
 from session_adapters.proc import start_ticks
-from session_adapters.reading.files import Decoder, read_small
+from session_adapters.reading.files import PATIENCE, Decoder, read_small
 from session_adapters.reading.folders import file_source, is_folder, may_be_folder
 from session_adapters.times import from_millis
 
@@ -101,6 +102,8 @@ def list_sources(root: Path, report: Report) -> Iterator[Source]:
     for project in _entries(root / "projects", report):
         if _is_folder(project):
             yield from _project(project.path, str(root), report)
+    for _ in _processes(root, report):
+        pass  # what is damaged is told once, with the list
 
 
 def _project(folder: str, root: str, report: Report) -> Iterator[Source]:
@@ -215,14 +218,7 @@ def live_sessions(environment: Environment) -> Mapping[str, Liveness]:
     """Sessions open in a process that is still the one that wrote its file. The keys beside are never read."""
     found: dict[str, Liveness] = {}
     for root in config_roots(environment):
-        for entry in _entries(root.path / "sessions", lambda problem: None):
-            if not _PID_FILE.fullmatch(entry.name):
-                continue
-            try:
-                process = _PROCESS.one(read_small(entry.path, _SMALL))
-            except (OSError, ValueError):
-                continue  # removed or being written; the next look tells
-            pid = int(entry.name.removesuffix(".json"))
+        for pid, process in _processes(root.path, lambda problem: None):
             if process.session_id and _runs(environment.proc, pid, process.proc_start):
                 found[process.session_id] = Liveness(
                     pid=pid,
@@ -232,6 +228,37 @@ def live_sessions(environment: Environment) -> Mapping[str, Liveness]:
                     waits_for=process.waiting_for or "",
                 )
     return found
+
+
+def _processes(root: Path, report: Report) -> Iterator[tuple[int, _Process]]:
+    """What processes wrote of themselves, by their ids."""
+    for entry in _entries(root / "sessions", report):
+        if not _PID_FILE.fullmatch(entry.name):
+            continue
+        pid = int(entry.name.removesuffix(".json"))
+        try:
+            process = _PROCESS.one(read_small(entry.path, _SMALL))
+        except FileNotFoundError:
+            continue
+        except OSError as error:
+            reason = f"cannot be read: {error.strerror or error}"
+        except ValueError:
+            if _is_new(entry.path):
+                continue  # it may be being written: the next look tells
+            reason = "is damaged"
+        else:
+            yield pid, process
+            continue
+        reason = f"{reason}; whether the session of process {pid} is open is not known"
+        report(Problem(agent="claude", path=printable(entry.path), reason=reason))
+
+
+def _is_new(path: str) -> bool:
+    """Whether it was written to lately, or went meanwhile."""
+    try:
+        return time.time() - os.stat(path).st_mtime < PATIENCE  # noqa: PTH116  (a path as it was listed)
+    except OSError:
+        return True
 
 
 def _steps_of(process: _Process) -> frozenset[Step]:

@@ -27,6 +27,7 @@ _MANY = 2_000
 _SPAN = 50_000
 """Rows read in one statement: a writer's checkpoint waits for the end of a statement, not for all of them."""
 
+
 Note = Callable[[str, str], None]
 """Where damage is told: (place, reason)."""
 

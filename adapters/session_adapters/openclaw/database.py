@@ -16,7 +16,7 @@ from session_adapters.openclaw.records import ENTRY, NODES, WINDOWS, IndexEntry,
 from session_adapters.reading.bounds import TOO_LARGE, Stint
 from session_adapters.reading.sqlite import DatabaseUnreadable, read_database
 from session_adapters.reading.sqlite_limits import Ration
-from session_adapters.reading.sqlite_rows import as_float, as_int, as_text, insertion, select_list
+from session_adapters.reading.sqlite_rows import DAMAGE, as_float, as_int, as_text, insertion, select_list
 
 __all__ = ["ClawFacts", "events_in", "running_keys", "sessions_of"]
 
@@ -174,12 +174,13 @@ def _nodes(
             note("table session_nodes", "it has no columns for key and session")
         return {}
     query = f"SELECT {NODES.select(schema.nodes)} FROM session_nodes"  # noqa: S608 - names are ours
+    found: dict[str, KeyNode] = {}
     try:
-        rows = _of_owner(connection, "session_nodes", query, owner)
-        return {node.session_key: node for node in NODES.listed(rows, "session_nodes", note, stint)}
-    except apsw.Error as error:
-        note("table session_nodes", f"it cannot be read ({error})")
-        return {}
+        for node in NODES.listed(_of_owner(connection, "session_nodes", query, owner), "session_nodes", note, stint):
+            found[node.session_key] = node
+    except DAMAGE as error:
+        note("table session_nodes", f"a part of it is damaged, keys of sessions are missing ({error})")
+    return found
 
 
 def _windows(
@@ -188,12 +189,13 @@ def _windows(
     if not {"session_id", "session_key"} <= schema.windows:
         return []
     query = f"SELECT {WINDOWS.select(schema.windows)} FROM session_windows"  # noqa: S608 - names are ours
+    found: list[TranscriptWindow] = []
     try:
         rows = _of_owner(connection, "session_windows", query, owner)
-        return list(WINDOWS.listed(rows, "session_windows", note, stint))
-    except apsw.Error as error:
-        note("table session_windows", f"it cannot be read ({error})")
-        return []
+        found.extend(WINDOWS.listed(rows, "session_windows", note, stint))
+    except DAMAGE as error:
+        note("table session_windows", f"a part of it is damaged, earlier windows are missing ({error})")
+    return found
 
 
 def _of_owner(connection: apsw.Connection, table: str, query: str, owner: str | None) -> Iterator[tuple[Any, ...]]:
@@ -222,7 +224,7 @@ def _counts(
             if ration.spent:
                 reason = f"{TOO_LARGE}: the events of {ration.taken} sessions are counted, no more"
                 note("table transcript_events", reason)
-        except apsw.Error as error:
+        except DAMAGE as error:
             note("table transcript_events", f"part of it cannot be read ({error})")
             rows = [_counted(connection, asked, session_id) for session_id in sorted(ids)]
     found: dict[str, tuple[str | None, int]] = {}
@@ -236,7 +238,7 @@ def _counted(connection: apsw.Connection, asked: str, session_id: str) -> tuple[
     """One row of the same, where others cannot be read."""
     try:
         _, count, last = next(connection.execute(f"{asked} WHERE session_id = ?", (session_id,)))
-    except apsw.Error:
+    except DAMAGE:
         return session_id, UNKNOWN, None
     return session_id, count, last
 
@@ -253,7 +255,7 @@ def _leaves(
     try:
         rows = connection.execute(query, (json.dumps(sorted(ids)),))
         return {row[0]: (as_text(row[1]), as_int(row[2])) for row in rows}
-    except apsw.Error:
+    except DAMAGE:
         return {}  # a help, not the truth: the events tell the leaf too
 
 
@@ -283,8 +285,8 @@ def _archived(
             if session_id not in known:
                 found = (as_float(row[3]) or 0.0, reason, key)
                 newest[session_id] = max(newest.get(session_id, found), found)
-    except apsw.Error as error:
-        note("table session_transcript_archives", f"it cannot be read ({error})")
+    except DAMAGE as error:
+        note("table session_transcript_archives", f"a part of it is damaged ({error})")
     for session_id, (_, reason, key) in newest.items():
         yield ClawFacts(
             session_id, session_id, None, None, _NO_ENTRY, (session_id,), archived_as=reason or "archived", key=key

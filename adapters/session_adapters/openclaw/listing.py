@@ -28,6 +28,7 @@ from session_adapters.reading.bounds import TOO_MANY, Stint, excess
 from session_adapters.reading.damage import REPORTED
 from session_adapters.reading.sqlite import read_database
 from session_adapters.reading.sqlite_limits import Ration
+from session_adapters.reading.sqlite_rows import DAMAGE
 from session_adapters.text import one_line
 from session_adapters.times import from_millis, parse_time
 from session_adapters.tree.ends import gather
@@ -145,7 +146,7 @@ def _count(
     if not one.events:
         try:
             archive = archive_of(connection, schema, one.session_id, data=full)
-        except apsw.Error as error:
+        except DAMAGE as error:
             counts.damaged.add("archive", f"a part of it is damaged ({error})")
             archive = None
         return _Counted(counts, archive is not None, archive)
@@ -163,7 +164,7 @@ def _count(
             first = read_events(connection, schema, one.session_id, 0, FIRST)
             last = read_events(connection, schema, one.session_id, 1 << 62, LAST, backwards=True)
             _feed(counts, (unpacked_event(*row) for row in (*first, *last)))
-    except apsw.Error as error:  # a damaged page: what was read of this one stands, the others are not touched by it
+    except DAMAGE as error:  # a damaged page: what was read of this one stands, the others are not touched by it
         counts.damaged.add("events", f"a part of them is damaged ({error})")
         whole = False
     return _Counted(counts, not whole, None)

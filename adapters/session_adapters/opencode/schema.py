@@ -38,6 +38,7 @@ __all__ = [
     "sessions_of",
 ]
 
+
 _PLACEHOLDER = re.compile(r"(?:New|Child) session - \d{4}-\d\d-\d\dT[\d:.]+Z?")
 _TABLES = ("session_v2", "session", "sessions")
 """Newest first: a session is read from the first that has it."""

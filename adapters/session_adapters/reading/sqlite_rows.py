@@ -40,6 +40,9 @@ R = TypeVar("R")
 DAMAGE = (apsw.CorruptError, apsw.NotADBError, apsw.IOError)
 """Errors of a damaged page, beside which other pages may still be read."""
 
+DAMAGE = (apsw.CorruptError, apsw.NotADBError, apsw.IOError)
+"""Errors of a damaged page, beside which other pages may still be read. With any other (locked, out of memory)
+nothing is known of the rows, and the list stays as it was."""
 VALUE_LIMIT = 32 << 20
 """Bytes of a text or blob that are read at most."""
 LISTED_LIMIT = 1 << 20

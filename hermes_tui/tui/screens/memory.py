@@ -18,6 +18,7 @@ from hermes_tui.tui.keymap import bindings
 from hermes_tui.tui.program import Program
 from hermes_tui.tui.screens.full_screen import FullScreen
 from hermes_tui.tui.widgets.page import Page, Paragraph
+from hermes_tui.tui.widgets.search_box import TextInput
 from hermes_tui.tui.workers.coroutines import run_beside
 from session_adapters.model import SessionSummary
 
@@ -61,7 +62,7 @@ class MemoryScreen(FullScreen[None]):
 
     def body(self) -> ComposeResult:
         """A line to ask in, and the page."""
-        box = Input(
+        box = TextInput(
             placeholder="/ asks what its agent would recall",
             id="question",
             max_length=_LONGEST,

@@ -1,22 +1,25 @@
-"""The lines to type a query into: the search box, and what others are made of."""
+"""The lines to type into: the search box, and what it and others are made of."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
 from rich.highlighter import Highlighter
+from rich.segment import Segment
 from rich.text import Text
 from textual import events
 from textual.geometry import Size
 from textual.reactive import Reactive
+from textual.strip import Strip
 from textual.widgets import Input
 
+from hermes_tui.display import safe
 from hermes_tui.tui.keymap import bindings
 
 if TYPE_CHECKING:
     from hermes_tui.sessions.query import PartKind
 
-__all__ = ["LONGEST", "QueryBox", "SearchBox"]
+__all__ = ["LONGEST", "QueryBox", "SearchBox", "TextInput"]
 
 LONGEST = 1_000
 """Characters. Nobody looks for more; a file that was pasted by mistake would be laid out anew at every key."""
@@ -41,7 +44,20 @@ class _Parts(Highlighter):
                 text.stylize(style, part.start, min(part.end, len(text.plain)))
 
 
-class QueryBox(Input):
+class TextInput(Input):
+    """A line to type in. Textual's own gives the terminal whatever was pasted or filled in (a title, a path); here a
+    code that a terminal acts on is drawn otherwise, and stays in the value."""
+
+    def render_line(self, y: int) -> Strip:
+        """See `Widget.render_line`."""
+        drawn = super().render_line(y)
+        if drawn.text.isascii() and drawn.text.isprintable():
+            return drawn
+        made = [Segment(safe(text), style) for text, style, control in drawn if not control]
+        return Strip(made).adjust_cell_length(drawn.cell_length, self.rich_style)
+
+
+class QueryBox(TextInput):
     """A query is typed here. Its own keys are run at once and not by message: what is typed ahead must reach the
     widget that it was meant for."""
 

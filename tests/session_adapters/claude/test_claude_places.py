@@ -24,6 +24,7 @@ from claude_samples import (
 )
 from session_adapters.base import Environment, SessionMissing, SessionUnreadable, Source
 from session_adapters.claude.adapter import ClaudeAdapter
+from session_adapters.model import Problem
 from session_adapters.reading.files import METER
 
 
@@ -195,6 +196,27 @@ def test_a_session_is_live_while_the_process_that_wrote_its_file_runs(tmp_path: 
     live = reader.live()
     assert {key: (value.pid, value.status) for key, value in live.items()} == {"open": (10, "busy")}
     assert METER.opened == 5  # no key
+
+
+def test_a_damaged_file_of_a_process_is_told_with_the_list_once_nobody_writes_it(tmp_path: Path) -> None:
+    proc = fake_proc(tmp_path, p10=500)
+    process(tmp_path, 10, "open", "500")
+    torn = tmp_path / ".claude/sessions/14.json"
+    torn.write_text("{torn")
+    (tmp_path / ".claude/sessions/15.json").mkdir()
+    reader = ClaudeAdapter(Environment(home=tmp_path, proc=proc))
+
+    def told() -> list[tuple[str, str]]:
+        problems: list[Problem] = []
+        assert list(reader.sources(problems.append)) == []
+        return [(Path(one.path).name, one.reason) for one in problems]
+
+    unknown = "whether the session of process {} is open is not known"
+    folder = ("15.json", f"cannot be read: not a regular file: {torn.with_name('15.json')}; {unknown.format(15)}")
+    assert told() == [folder]
+    os.utime(torn, (1, 1))
+    assert told() == [("14.json", f"is damaged; {unknown.format(14)}"), folder]
+    assert set(reader.live()) == {"open"}
 
 
 def test_a_real_process_and_the_dead_one_of_the_sample(store: Callable[..., Path]) -> None:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import shutil
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 
+import apsw
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -147,6 +148,56 @@ def test_a_vanished_database_is_a_missing_session(main: Path) -> None:
     for read in (adapter.session, adapter.open):
         with pytest.raises(SessionMissing):
             read(source, "agent:main:main")
+
+
+@pytest.fixture
+def failing() -> Iterator[Callable[[str, int, apsw.Error], None]]:
+    """Have statements with some words end with an error after so many rows."""
+    hooks: list[Callable[[apsw.Connection], None]] = []
+
+    def fail(words: str, rows: int, error: apsw.Error) -> None:
+        def hook(connection: apsw.Connection) -> None:
+            given: dict[int, int] = {}
+
+            def row(cursor: apsw.Cursor, values: tuple[object, ...]) -> tuple[object, ...]:
+                if id(cursor) in given:
+                    given[id(cursor)] += 1
+                    if given[id(cursor)] > rows:
+                        raise error
+                return values
+
+            def statement(cursor: apsw.Cursor, sql: str, bindings: object) -> bool:
+                if words in sql:
+                    given[id(cursor)] = 0
+                return True
+
+            connection.row_trace, connection.exec_trace = row, statement
+
+        hooks.append(hook)
+        apsw.connection_hooks.append(hook)
+
+    yield fail
+    for hook in hooks:
+        apsw.connection_hooks.remove(hook)
+
+
+@pytest.mark.parametrize("table", ["session_nodes", "session_windows"])
+def test_rows_before_a_damaged_page_are_kept_and_a_lock_is_no_damage(
+    table: str, failing: Callable[[str, int, apsw.Error], None], tmp_path: Path
+) -> None:
+    made = Database(tmp_path)
+    for number in range(3):
+        made.key(f"k{number}", f"s{number}")
+        made.write(f"s{number}", header(f"s{number}"), event(f"e{number}", None))
+    made.connection.close()
+    failing(f"FROM {table} ORDER", 2, apsw.CorruptError("disk image is malformed"))
+    found, problems = survey(made.adapter)
+    names = {"k0", "k1", "k2"} if table == "session_windows" else {"s0", "k1", "k2"}
+    assert {one.session_id for one in found} == names
+    assert {problem.place for problem in problems} == {f"table {table}"}
+    failing(f"FROM {table} ORDER", 1, apsw.BusyError("database is locked"))
+    found, problems = survey(made.adapter)
+    assert found == [] and {problem.reason for problem in problems} == {"another process has it locked"}
 
 
 def test_one_damaged_page_costs_only_its_events(tmp_path: Path) -> None:

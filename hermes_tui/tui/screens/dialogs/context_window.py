@@ -13,6 +13,7 @@ from hermes_tui.sessions.context import parse_window
 from hermes_tui.tui.keymap import bindings
 from hermes_tui.tui.screens.dialogs.dismissal import Dialog
 from hermes_tui.tui.widgets.line import Line
+from hermes_tui.tui.widgets.search_box import TextInput
 
 __all__ = ["WindowScreen"]
 
@@ -33,7 +34,7 @@ class WindowScreen(Dialog[ContextWindow | None]):
 
     def body(self) -> ComposeResult:
         """The field, what can be typed."""
-        field = Input(self._text, max_length=_LONGEST, select_on_focus=False)
+        field = TextInput(self._text, max_length=_LONGEST, select_on_focus=False)
         field.cursor_blink = False
         yield field
         yield Line(id="dialog-help")

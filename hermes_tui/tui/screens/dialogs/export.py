@@ -21,6 +21,7 @@ from hermes_tui.sessions.export.target import suggested_name
 from hermes_tui.tui.keymap import bindings
 from hermes_tui.tui.screens.cli_equivalent import own_command
 from hermes_tui.tui.screens.dialogs.dismissal import Dialog
+from hermes_tui.tui.widgets.search_box import TextInput
 from hermes_tui.tui.widgets.styled import Part, Styled, looks
 from session_adapters.model import SessionSummary
 
@@ -154,7 +155,7 @@ class ExportScreen(Dialog[ExportChoice]):
     def body(self) -> ComposeResult:
         """Fields, the name of the file, the command that does the same."""
         yield _Fields(self._parts, self._form)
-        name = Input(self._suggested, id="file", select_on_focus=False)
+        name = TextInput(self._suggested, id="file", select_on_focus=False)
         name.cursor_blink = False
         yield name
         yield Static(id="command", markup=False)

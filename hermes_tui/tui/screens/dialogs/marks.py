@@ -20,6 +20,7 @@ from hermes_tui.tui.keymap import bindings
 from hermes_tui.tui.screens.cli_equivalent import own_command
 from hermes_tui.tui.screens.dialogs.dismissal import Dialog
 from hermes_tui.tui.screens.dialogs.export import ARMED_AFTER
+from hermes_tui.tui.widgets.search_box import TextInput
 from session_adapters.model import SessionSummary
 
 __all__ = ["MarksScreen"]
@@ -65,16 +66,16 @@ class MarksScreen(Dialog[MarkChange]):
     def body(self) -> ComposeResult:
         """A line for the name, one for the tags, several for the note, and the command that does the same."""
         name, tags, note = self._before
-        yield from _labelled("name, in the place of its title", Input(name, id="name", max_length=MAX_NAME))
+        yield from _labelled("name, in the place of its title", TextInput(name, id="name", max_length=MAX_NAME))
         about = compact(f"tags; in use: {' '.join(self._tags)}", _TAGS_SHOWN) if self._tags else "tags"
-        yield from _labelled(about, Input(tags, id="tags", max_length=MAX_TAGS * (MAX_TAG + 1)))
+        yield from _labelled(about, TextInput(tags, id="tags", max_length=MAX_TAGS * (MAX_TAG + 1)))
         yield from _labelled("note", _Note(note, id="note", show_line_numbers=False))
         yield Static(id="command", classes="faint", markup=False)
 
     def on_mount(self) -> None:
         """Show the command."""
         super().on_mount()
-        for field in self.query(Input):
+        for field in self.query(TextInput):
             field.cursor_blink = field.select_on_focus = False
         self.query_one(TextArea).cursor_blink = False
         self._shown_at = time.monotonic()

@@ -13,6 +13,7 @@ from textual.widgets import Input
 
 from hermes_tui.tui.keymap import bindings
 from hermes_tui.tui.screens.dialogs.dismissal import Dialog
+from hermes_tui.tui.widgets.search_box import TextInput
 from hermes_tui.tui.widgets.styled import RowView, looks
 
 __all__ = ["FoundRows", "Picker"]
@@ -94,7 +95,7 @@ class Picker(Dialog["Item | None"], Generic[Item]):
 
     def body(self) -> ComposeResult:
         """The box, what was found."""
-        box = Input(placeholder=self._placeholder, max_length=_LONGEST, select_on_focus=False)
+        box = TextInput(placeholder=self._placeholder, max_length=_LONGEST, select_on_focus=False)
         box.cursor_blink = False
         yield box
         yield self.rows

@@ -13,6 +13,7 @@ from hermes_tui.errors import ValidationError
 from hermes_tui.tui.keymap import bindings
 from hermes_tui.tui.screens.dialogs.dismissal import Dialog
 from hermes_tui.tui.screens.dialogs.export import ARMED_AFTER
+from hermes_tui.tui.widgets.search_box import TextInput
 
 __all__ = ["RenameScreen"]
 
@@ -31,7 +32,7 @@ class RenameScreen(Dialog[str]):
 
     def body(self) -> ComposeResult:
         """A line to type in."""
-        field = Input(self._title, id="title", select_on_focus=False)
+        field = TextInput(self._title, id="title", select_on_focus=False)
         field.cursor_blink = False
         yield field
         yield Static("Empty: no title. The plan is shown before anything is changed.", classes="faint")

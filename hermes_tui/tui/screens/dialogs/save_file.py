@@ -13,6 +13,7 @@ from hermes_tui.sessions.export.target import expanded
 from hermes_tui.tui.keymap import bindings
 from hermes_tui.tui.screens.dialogs.dismissal import Dialog
 from hermes_tui.tui.screens.dialogs.export import ARMED_AFTER
+from hermes_tui.tui.widgets.search_box import TextInput
 
 __all__ = ["SaveFile"]
 
@@ -31,7 +32,7 @@ class SaveFile(Dialog[Path]):
 
     def body(self) -> ComposeResult:
         """A line to type in, and what will not happen."""
-        field = Input(str(self._path), id="file", select_on_focus=False)
+        field = TextInput(str(self._path), id="file", select_on_focus=False)
         field.cursor_blink = False
         yield field
         yield Static("A file that is there already stays as it is.", classes="faint")

@@ -18,6 +18,7 @@ from hermes_tui.tui.screens.cli_equivalent import own_command
 from hermes_tui.tui.screens.dialogs.confirm import ConfirmScreen
 from hermes_tui.tui.widgets.buttons import Buttons
 from hermes_tui.tui.widgets.page import Page, Paragraph
+from hermes_tui.tui.widgets.search_box import TextInput
 from hermes_tui.tui.workers.coroutines import run_beside
 
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ class StartScreen(ConfirmScreen[Agreed]):
     def body(self) -> ComposeResult:
         """Text, the directory while it is typed, buttons."""
         yield Page()
-        yield Input(id="directory", placeholder="Run it in another directory", select_on_focus=False)
+        yield TextInput(id="directory", placeholder="Run it in another directory", select_on_focus=False)
         yield Buttons()
 
     def on_mount(self) -> None:

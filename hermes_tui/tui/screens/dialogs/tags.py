@@ -15,6 +15,7 @@ from hermes_tui.sessions.marks import MAX_TAG, MAX_TAGS, MarkChange
 from hermes_tui.tui.keymap import bindings
 from hermes_tui.tui.screens.dialogs.dismissal import Dialog
 from hermes_tui.tui.screens.dialogs.export import ARMED_AFTER
+from hermes_tui.tui.widgets.search_box import TextInput
 from session_adapters.model import SessionSummary
 
 __all__ = ["TagsScreen"]
@@ -34,7 +35,7 @@ class TagsScreen(Dialog[MarkChange]):
     def body(self) -> ComposeResult:
         """A line to type in, and which sessions it is about."""
         yield Static("tags to add; with a minus before it, one to take away: review -draft", classes="faint")
-        field = Input(id="tags", max_length=MAX_TAGS * (MAX_TAG + 2))
+        field = TextInput(id="tags", max_length=MAX_TAGS * (MAX_TAG + 2))
         field.cursor_blink = False
         yield field
         titles = ", ".join(one.title or "untitled" for one in self._sessions)

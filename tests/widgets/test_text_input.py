@@ -1,0 +1,40 @@
+"""A line to type in gives the terminal nothing but text, whatever is pasted into it (law 5)."""
+
+from __future__ import annotations
+
+import pytest
+from textual.app import App, ComposeResult
+from textual.events import Paste
+
+from hermes_tui.display import safe
+from hermes_tui.tui.widgets.search_box import QueryBox, TextInput
+
+HOSTILE = {
+    "C1": "a\x9b31mb\x85c",
+    "bidi": "ab\u202edc\u202c\u2066x",
+    "escape": "a\x1b]0;tb",
+    "invisible": "a\u200b\ufeffb",
+    "wide": "日本語 テキスト",
+}
+
+
+class Line(App[None]):
+    def __init__(self, kind: type[TextInput]) -> None:
+        super().__init__()
+        self._kind = kind
+
+    def compose(self) -> ComposeResult:
+        yield self._kind()
+
+
+@pytest.mark.parametrize("kind", [TextInput, QueryBox])
+@pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
+async def test_what_is_pasted_is_drawn_as_text(kind: type[TextInput], text: str) -> None:
+    async with Line(kind).run_test(size=(40, 5)) as pilot:
+        line = pilot.app.query_one(kind)
+        line.post_message(Paste(text))
+        await pilot.pause()
+        assert line.value == text.splitlines()[0]
+        strip = line.render_line(0)
+        assert strip.text == safe(strip.text) and strip.text.startswith(safe(line.value))
+        assert strip.cell_length == line.scrollable_content_region.width + 1

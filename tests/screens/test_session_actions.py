@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
 import stat
 from collections.abc import Callable
@@ -177,6 +178,15 @@ async def test_copying(program: Program, claude_home: ClaudeHome) -> None:
         await pilot.press("y", "escape")
         await until(pilot, lambda: pilot.app.screen is app_of(pilot).main)
         assert any("Copied" in one for one in toasts(pilot))
+
+
+def test_a_directory_whose_name_was_made_text_is_said_to_be_another(tmp_path: Path) -> None:
+    real = Path(os.fsdecode(os.fsencode(tmp_path / "caf") + b"\xe9"))
+    real.mkdir()
+    (honest := tmp_path / "odd \ufffd name").mkdir()
+    for cwd, said in ((str(tmp_path / "caf\ufffd"), True), (str(honest), False)):
+        (one,) = (one for one in copyables(session("abc", cwd=cwd), None) if one.choice.key == "d")
+        assert one.text == cwd and one.choice.detail.startswith("not its real name") is said
 
 
 def test_what_can_be_copied() -> None:

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from hermes_tui.errors import AgentNotInstalled, CapabilityError, HermesTuiError, ParseError, ValidationError
 from hermes_tui.sessions.adapters import AdapterBroken, Adapters
-from hermes_tui.sessions.native.words import command_line
+from hermes_tui.sessions.native.words import command_line, names_nothing
 from session_adapters.base import Adapter, Environment, Liveness, NativeCommand
 from session_adapters.model import SessionSummary
 
@@ -103,7 +103,7 @@ def plan(adapters: Adapters, summary: SessionSummary, verb: Verb, cwd: str | Pat
         raise ParseError(f"cannot {verb} {summary.unified_id}: {reason}") from error
     if command is None:
         raise CapabilityError(_incapable(adapter, summary, verb))
-    if lost := next(filter(_names_nothing, (*command.argv, *command.env.values())), None):
+    if lost := next(filter(names_nothing, (*command.argv, *command.env.values())), None):
         reason = f"its name is no UTF-8 text, and the command would name another file ({lost})"
         raise CapabilityError(f"cannot {verb} {summary.unified_id}: {reason}; rename the file or the directory")
     return _start(adapter, summary, verb, command, live, cwd)
@@ -124,11 +124,6 @@ def _command(adapter: Adapter, summary: SessionSummary, verb: Verb) -> NativeCom
     command = adapter.resume_command(plain) if verb == "resume" else adapter.fork_command(plain)
     usable = command is not None and command.argv and not any("\0" in word for word in command.argv)
     return command if usable else None
-
-
-def _names_nothing(word: str) -> bool:
-    """Whether a name was made text on the way, and is none any more."""
-    return "\ufffd" in word and not os.path.lexists(word)
 
 
 def _incapable(adapter: Adapter, summary: SessionSummary, verb: Verb) -> str:

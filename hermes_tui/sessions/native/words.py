@@ -6,7 +6,7 @@ import os
 import shlex
 from collections.abc import Mapping, Sequence
 
-__all__ = ["command_line", "quote"]
+__all__ = ["command_line", "names_nothing", "quote"]
 
 
 def quote(word: str) -> str:
@@ -43,3 +43,8 @@ def command_line(
         words = [*settings, *words]
     line = " ".join(words)
     return f"cd -- {quote(cwd)} && {line}" if cwd is not None else line
+
+
+def names_nothing(path: str) -> bool:
+    """Whether a path was made text on the way, and is the name of nothing any more."""
+    return "\ufffd" in path and not os.path.lexists(path)

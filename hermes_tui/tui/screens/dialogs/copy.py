@@ -15,6 +15,7 @@ from hermes_tui.platform.daemon_call import in_thread
 from hermes_tui.redact import Redactor
 from hermes_tui.sessions.calls import output_text
 from hermes_tui.sessions.export.plain import plain
+from hermes_tui.sessions.native.words import names_nothing
 from hermes_tui.tui.keymap import bindings
 from hermes_tui.tui.screens.cli_equivalent import own_command
 from hermes_tui.tui.screens.dialogs.menu import MenuChoice, MenuScreen
@@ -60,7 +61,11 @@ def copyables(session: SessionSummary, message: Message | None, home: Path | Non
     found.append(_copyable("i", "session id", session.unified_id))
     found.append(_copyable("n", "native id", session.session_id))
     if session.cwd:
-        found.append(_copyable("d", "directory", session.cwd))
+        one = _copyable("d", "directory", session.cwd)
+        if names_nothing(session.cwd):
+            detail = f"not its real name, which is no text: {one.choice.detail}"
+            one = one._replace(choice=one.choice._replace(detail=detail))
+        found.append(one)
     found.append(_copyable("s", "command", own_command(("sessions", "show", session.unified_id), home)))
     return found
 

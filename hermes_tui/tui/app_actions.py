@@ -152,7 +152,7 @@ class AppActions(Program, inherit_bindings=False):
         self.attention_watch.see(session.unified_id, session.updated_at)
 
     def action_unread(self, name: str) -> None:
-        """`go_next` or `mark_read`: a method of `UnreadController`."""
+        """`go_next`, `mark_read` or `mark_all_read`: a method of `UnreadController`."""
         getattr(self.main.transcript.unread, name)()
 
     def jump(self, session: SessionSummary) -> None:

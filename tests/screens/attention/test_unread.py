@@ -14,6 +14,7 @@ from textual.pilot import Pilot
 
 from claude_lines import ClaudeHome
 from hermes_tui.sessions.mark_store import MarkStore
+from hermes_tui.tui.screens.main.all_seen import AllSeenScreen
 from hermes_tui.tui.screens.main.unread import UnreadController
 from pilots import main_of, screen_text, toasts, until
 
@@ -80,6 +81,29 @@ async def test_the_next_unread_is_opened_where_one_reads(program: Program, unrea
         await pilot.press("enter", "u")
         await until(pilot, lambda: "Answer 0 to remove it" in screen_text(pilot))
         assert main_of(pilot).parts.is_reading
+
+
+@pytest.mark.parametrize("first", [(), ("A",)], ids=["list", "attention"])
+async def test_a_key_marks_everything_read_once_that_is_agreed_to(
+    program: Program, unread_home: ClaudeHome, first: tuple[str, ...]
+) -> None:
+    async with program(unread_home.home, size=(80, 24), attention=True) as pilot:
+        await until(pilot, lambda: len(rows_with_bar(pilot)) == 3)
+        await pilot.press(*first, "N")
+        await until(pilot, lambda: "Count 3 sessions as seen?" in screen_text(pilot))
+        await pilot.press("y")
+        assert isinstance(pilot.app.screen, AllSeenScreen), "typed ahead, it agrees to nothing"
+        await pilot.press("escape")
+        assert seen() == {}
+        await pilot.press("N")
+        await until(pilot, lambda: isinstance(pilot.app.screen, AllSeenScreen))
+        await pilot.pause(AllSeenScreen.QUIET + 0.1)
+        await pilot.press("y")
+        await until(pilot, lambda: len(seen()) == 3)
+        assert "3 sessions counted as seen." in toasts(pilot)
+        await until(pilot, lambda: not main_of(pilot).sessions.states.unread)
+        await pilot.press("N")
+        await until(pilot, lambda: "No session has anything new." in toasts(pilot))
 
 
 async def test_a_key_marks_one_read_without_opening_it(program: Program, unread_home: ClaudeHome) -> None:

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 from weakref import ReferenceType, ref
 
+from hermes_tui.display import counted
 from hermes_tui.tui.delay import Delay
 from hermes_tui.tui.screens.main.parts import MainParts
 from session_adapters.model import SessionSummary
@@ -115,3 +116,23 @@ class UnreadController:
         if not unread:
             self._parts.screen.notify("There is nothing new in this session.")
         self._see(unread)
+
+    def mark_all_read(self) -> None:
+        """Count all that is new anywhere as looked at, once that is agreed to."""
+        from hermes_tui.tui.screens.main.all_seen import AllSeenScreen
+
+        parts, program = self._parts, self._parts.program
+
+        def unread() -> Sequence[SessionSummary]:
+            return [one for one in parts.snapshot.sessions if one.unified_id in parts.sessions.states.unread]
+
+        def chosen(agreed: bool | None) -> None:
+            if agreed:
+                found = unread()
+                self._see(found)
+                program.notify(f"{counted(len(found), 'session')} counted as seen.")
+
+        if found := unread():
+            program.push_screen(AllSeenScreen(len(found)), chosen)
+        else:
+            program.notify("No session has anything new.")

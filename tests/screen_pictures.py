@@ -65,7 +65,7 @@ SCENES = (
     ),
     Scene("search", (150, 40), "Resolution", keys=("slash", Typed("clock agent:claude"))),
     Scene("help", (120, 52), "Open the session", keys=("question_mark",)),
-    Scene("attention", (118, 34), "? approval", keys=("A",), attention=True),
+    Scene("attention", (118, 34), "⚑ approval", keys=("A",), attention=True),
     Scene("lanes", (150, 40), "↻ resume pending", keys=("L", "j")),
     Scene("lane-plan", (110, 34), "Same as:", keys=("L", "j", "j", "j", "j", "R")),
     Scene("light", (160, 48), "All 412 pass", theme="hermes-light"),

@@ -79,7 +79,7 @@ def test_a_change_is_told_on_the_terminal(
     claude_home.process(works, "waiting", waitingFor="permission prompt")
     terminal.until(lambda: expected in without_titles(terminal))
     assert time.monotonic() - began < soon()
-    terminal.until("? approval")
+    terminal.until("⚑ approval")
     assert without_titles(terminal).count(expected) == 1
     # While a person looks at it, there is the sign alone.
     os.write(terminal.master, FOCUS)

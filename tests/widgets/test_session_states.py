@@ -65,7 +65,7 @@ async def test_who_waits_is_said_in_words_beside_the_transcript_too() -> None:
     two = session("b", 4, title="Draw totals", cwd="/x/shop", live=True, cost=Cost(total_usd=0.5))
     states = ShownStates({}, {**attended(one, "approval"), **attended(two, "working")}, {two.unified_id: 0.0})
     assert await rows(64, [one, two], states) == [
-        "  cc? Remove the build             shop       3m     ? approval",
+        "  cc⚑ Remove the build             shop       3m     ⚑ approval",
         " ┃cc  Draw totals                  shop       4m     1   0.50 ●",
     ]
 
@@ -82,7 +82,7 @@ def test_a_state_that_needs_a_person_goes_before_what_its_lane_is() -> None:
     one = session("a", agent="hermes", live=True)
     lane = State("↻", "resume pending", "accent")
     assert state_of(one, SessionState(state="idle"), lane) == lane
-    assert state_of(one, SessionState(state="approval"), lane) == State("?", "approval", "needs")
+    assert state_of(one, SessionState(state="approval"), lane) == State("⚑", "approval", "needs")
 
 
 def test_what_is_not_known_of_is_as_before() -> None:
@@ -99,7 +99,7 @@ def test_the_line_below_says_what_for_and_since_when() -> None:
     since = NOW - timedelta(minutes=2)
     states = ShownStates({}, attended(one, "approval", tool="Bash", text="rm -rf \x1b[31mbuild", since=since))
     _, right = detail_parts(Conversation([one]), Clock(NOW), 120, states)
-    assert "".join(text for text, _ in right) == "? approval · Bash rm -rf build · 2m "
+    assert "".join(text for text, _ in right) == "⚑ approval · Bash rm -rf build · 2m "
     _, right = detail_parts(Conversation([one]), Clock(NOW), 120, ShownStates({}, attended(one, "idle", since=since)))
     assert "".join(text for text, _ in right) == "○ idle "
 

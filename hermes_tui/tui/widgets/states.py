@@ -23,7 +23,8 @@ class State(NamedTuple):
 
 
 MEANINGS: tuple[tuple[str, str], ...] = (
-    ("?", "needs a person: a tool waits for leave (approval), or it asked something (question)"),
+    ("⚑", "approval: a tool waits for your leave"),
+    ("?", "question: it asked you something, or shows a plan"),
     ("!", "stuck: at work, and silent for five minutes"),
     ("✗", "its last call failed"),
     ("◔", "limited: the provider refuses for a while"),
@@ -77,7 +78,7 @@ def state_of(session: SessionSummary, judged: SessionState | None = None, lane: 
 
 
 _ATTENTION = {
-    "approval": ("?", "needs"),
+    "approval": ("⚑", "needs"),
     "question": ("?", "needs"),
     "stuck": ("!", "warning"),
     "failed": ("✗", "error"),

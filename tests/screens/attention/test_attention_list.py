@@ -19,16 +19,16 @@ async def test_a_session_that_waits_says_so_in_its_row_and_below(program: Progra
     async with program(claude_home.home, size=(80, 24), attention=True) as pilot:
         await until(pilot, lambda: "● working" in screen_text(pilot))
         claude_home.process(one, "waiting", waitingFor="permission prompt")
-        await until(pilot, lambda: "? approval" in screen_text(pilot).splitlines()[-2])
+        await until(pilot, lambda: "⚑ approval" in screen_text(pilot).splitlines()[-2])
         row = next(line for line in screen_text(pilot).splitlines() if "remove it" in line)
-        assert "cc? remove it" in row and row.rstrip().endswith("? approval")
+        assert "cc⚑ remove it" in row and row.rstrip().endswith("⚑ approval")
 
 
 async def test_a_search_for_who_waits_follows_what_they_do(program: Program, claude_home: ClaudeHome) -> None:
     one, two = claude_home.session("remove it").stem, claude_home.session("draw totals").stem
     claude_home.process(one, "waiting", waitingFor="permission prompt")
     async with program(claude_home.home, size=(80, 24), attention=True) as pilot:
-        await until(pilot, lambda: "? approval" in screen_text(pilot))
+        await until(pilot, lambda: "⚑ approval" in screen_text(pilot))
         await pilot.press("slash", *"is:waiting", "enter")
         await until(pilot, lambda: "need you" in screen_text(pilot) and "draw totals" not in screen_text(pilot))
         assert "remove it" in screen_text(pilot)

@@ -74,7 +74,7 @@ async def test_who_needs_a_person_stands_on_top(
         assert place(pilot, "Clear the build") < place(pilot, "Draw the totals")
         assert heads[0] < place(pilot, "Clear the build")
         line = screen_text(pilot).splitlines()[place(pilot, "Clear the build")]
-        assert "? approval" in line and "cc" in line and "rm -rf build" in line
+        assert "⚑ approval" in line and "cc" in line and "rm -rf build" in line
         assert ("shop" in line) is (size[0] > 100)
 
 

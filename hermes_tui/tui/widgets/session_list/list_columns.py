@@ -85,7 +85,7 @@ def columns_for(
     if "project" in widths:
         widths["project"] = 9 if width < 72 else 12 if width < 100 else 20
     if "state" in widths:
-        # With words: for `? approval`, then `■ suspended`, then `↻ resume pending`.
+        # With words: for `⚑ approval`, then `■ suspended`, then `↻ resume pending`.
         widths["state"] = 1 if not words or width < 64 else 10 if width < 72 else 11 if width < 100 else 16
     title = 16 if words else min(28, width * 0.42)
     for name in _LEAST_FIRST if width >= 54 else ():

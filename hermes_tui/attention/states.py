@@ -18,6 +18,7 @@ from session_adapters.base import Liveness
 from session_adapters.model import JsonRecord
 
 __all__ = [
+    "BROKEN",
     "GROUPS",
     "NEEDS",
     "RUNS",
@@ -47,6 +48,9 @@ STUCK_AFTER = timedelta(minutes=5)
 
 RUNS: frozenset[Step] = frozenset(("working", "approval", "question"))
 """Steps that a process is at: without one they cannot go on."""
+
+BROKEN: frozenset[StateName] = frozenset(("failed", "limited", "gone"))
+"""States in which a turn was left without an answer."""
 
 _RESTS: frozenset[Step] = frozenset(get_args(Step)) - RUNS
 

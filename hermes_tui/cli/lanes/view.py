@@ -83,7 +83,7 @@ def _table(lanes: Sequence[Lane], turns: Turns, now: datetime, width: int) -> It
 def _doing(lane: Lane, turn: SessionState | None) -> str:
     """What a lane is at, and what waits behind it, where that is known; empty: in no turn."""
     parts = [turn_words(turn, datetime.astimezone)] if turn is not None else []
-    return safe("; ".join([*parts, *([queue_words(lane)] if lane.queued else [])]))
+    return safe("; ".join([*parts, *([queue_words(lane, turn)] if lane.queued else [])]))
 
 
 def _row(lane: Lane, turn: SessionState | None, now: datetime) -> tuple[str, ...]:
@@ -109,7 +109,7 @@ def lane_lines(lane: Lane, turn: SessionState | None, now: datetime) -> Iterator
         "key": ", ".join(f"{name} {value}" for name, value in lane.parts),
         "state": lane.state,
         "turn": turn_words(turn, datetime.astimezone) if turn is not None else "",
-        "queue": queue_words(lane) if turn is not None or lane.queued else "",
+        "queue": queue_words(lane, turn),
         "cannot be read": lane.fault,
         "disagreement": lane.disagreement,
         "chat": lane.chat,

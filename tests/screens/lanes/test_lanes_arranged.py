@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+import os
+from datetime import timedelta
+from pathlib import Path
 
 import pytest
 from textual.pilot import Pilot
 
+from hermes_tui.sessions.mark_store import MarkStore
 from hermes_tui.tui.screens.dialogs.menu import MenuScreen
 from hermes_tui.tui.screens.lanes.screen import LanesScreen
 from hermes_tui.tui.widgets.lanes.filter import LaneFilter
-from lane_homes import BO, DISCORD, HermesDemo, agree, app_of, go, lanes_of, planned, state
+from lane_homes import BO, DISCORD, NOW, HermesDemo, agree, app_of, go, lanes_of, planned, state
 from pilots import screen_text, until
 
 
@@ -69,6 +73,10 @@ async def test_orders(demo: HermesDemo, turned: bool) -> None:
 
 
 async def test_busy_with_what_and_what_waits_where_nobody_says(demo: HermesDemo) -> None:
+    marks = Path(os.environ["HOME"]) / ".local" / "state" / "hermes-tui" / "marks.db"
+    store = MarkStore(marks, now=(NOW - timedelta(days=1)).timestamp)
+    assert store.began, "what is newer than that counts as unread"
+    store.close()
     demo.begin_turn(DISCORD)
     async with demo.program((160, 48), attention=True) as pilot:
         await until(pilot, lambda: state(pilot, DISCORD) == "● working now")
@@ -80,7 +88,9 @@ async def test_busy_with_what_and_what_waits_where_nobody_says(demo: HermesDemo)
         await until(pilot, lambda: keys(pilot)[0] == DISCORD)
         demo.end_gateway()
         app_of(pilot).action_refresh()
-        await until(pilot, lambda: "working" not in state(pilot, DISCORD))
+        await until(pilot, lambda: state(pilot, DISCORD) == "† gone now")
+        text = screen_text(pilot)
+        assert "gone since" in text and "behind the turn" not in text
 
 
 async def test_the_queue_of_a_gateway_that_writes_it_down(demo: HermesDemo, at_once: None) -> None:

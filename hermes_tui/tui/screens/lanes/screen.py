@@ -154,7 +154,7 @@ class LanesScreen(FullScreen[None]):
         return lane_row(lane, now, self._clock.local, notice, words, self._turn(lane))
 
     def _turn(self, lane: Lane) -> SessionState | None:
-        """How its turn stands; None while it is in none, or nothing is known of it."""
+        """How its turn stands, or was left; None where it was answered, or nothing is known of it."""
         return self._turns.get((lane.profile, lane.key))
 
     def states_changed(self) -> None:

@@ -34,7 +34,7 @@ def lane_row(
     turn: SessionState | None = None,
 ) -> LaneRow:
     """The line. `notice`: what was done to it lately; `doing`: what is being done right now; `turn`: how its turn
-    stands, if it is in one."""
+    stands, or was left."""
     chat = safe(lane.chat) or safe(dict(lane.parts).get("chat", "")) or "?"
     tokens = f"{count(lane.context_tokens)} ctx" if lane.context_tokens else ""
     cells = (
@@ -77,7 +77,7 @@ def lane_blocks(
         outcome = notice.outcome
         facts[f"{outcome.request.kind}"] = f"{moment(outcome.at)}: {outcome.state}, {outcome.text}"
     if turn is not None:
-        facts |= {"turn": turn_words(turn, local), "queue": queue_words(lane)}
+        facts |= {"turn": turn_words(turn, local), "queue": queue_words(lane, turn)}
     facts |= {
         "not readable": lane.fault,
         "disagreement": lane.disagreement and f"the index and its mirror differ: {lane.disagreement}",

@@ -179,6 +179,8 @@ class Attachment(JsonRecord, frozen=True):
     width: int = 0
     """Pixels; 0 when unknown."""
     height: int = 0
+    place: str = ""
+    """Where its bytes are, if not in the record: an absolute path, or a name in the agent's store of blobs."""
 
 
 class Message(JsonRecord, frozen=True):

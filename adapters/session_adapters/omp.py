@@ -88,6 +88,10 @@ class OmpAdapter(TreeAdapter):
         path = Path(text)
         return path if path.is_absolute() and path.suffix == ".jsonl" and "\x00" not in text else None
 
+    def blobs(self) -> Sequence[Path]:
+        """See `TreeAdapter.blobs`: beside the sessions."""
+        return [root.path.parent / "blobs" for root in self.roots()]
+
     def inside(self, folder: os.DirEntry[str], root: Root, report: Report) -> Iterator[Source]:
         """The sub-agents of the session whose file stands beside the folder."""
         if os.path.isfile(f"{folder.path}.jsonl"):  # noqa: PTH113 - raises nothing where it cannot be reached

@@ -6,12 +6,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from datetime import datetime
+from pathlib import Path
 from typing import NamedTuple
 
 from msgspec.structs import replace
 
 from session_adapters.activity import Activity, activity_of
-from session_adapters.model import Message, Problem, ToolResult
+from session_adapters.model import Attachment, Message, Problem, ToolResult
 from session_adapters.reading.bounds import CUT, TEXT_LIMIT, beginning_of, text_size
 from session_adapters.reading.damage import Damage
 from session_adapters.reading.files import Line
@@ -105,6 +106,11 @@ class Transcript(ABC):
     def problem(self, reason: str, place: str = "") -> Problem:
         """Something of this session that could not be read."""
         return Problem(agent=self.agent, path=self.path, reason=reason, place=place, session_id=self.session_id)
+
+    def file_of(self, attachment: Attachment) -> Path | None:
+        """The file of the agent's own store that holds the bytes, and is named by their SHA-256; None where none
+        does."""
+        return None
 
     @abstractmethod
     def earlier(self) -> int:

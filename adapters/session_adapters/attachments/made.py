@@ -10,6 +10,7 @@ from urllib.parse import unquote_to_bytes
 
 from session_adapters.attachments.base64_text import decoded, decoded_size
 from session_adapters.attachments.image_header import dimensions
+from session_adapters.attachments.outside import file_place
 from session_adapters.model import Attachment
 
 __all__ = ["Kept", "keeping", "made_attachment", "made_from_url"]
@@ -55,12 +56,16 @@ def keeping(wanted: Collection[Attachment]) -> Iterator[Kept]:
         _here.kept = before
 
 
-def made_attachment(media_type: str, name: str = "", data: object = "", *, is_base64: bool = True) -> Attachment:
-    """An attachment whose bytes stand in its record as `data`: base64 text, or percent-encoded (RFC 2397)."""
+def made_attachment(
+    media_type: str, name: str = "", data: object = "", *, is_base64: bool = True, path: str = ""
+) -> Attachment:
+    """An attachment whose bytes stand in its record as `data`: base64 text, or percent-encoded (RFC 2397); where they
+    do not, perhaps in a file at `path`."""
     text = data if isinstance(data, str) else ""
     size = decoded_size(text) if is_base64 else len(text)
     width, height = dimensions(text) if text and is_base64 else (0, 0)
-    made = Attachment(media_type=media_type, name=name, size=size, width=width, height=height)
+    place = "" if text else file_place(path)
+    made = Attachment(media_type=media_type, name=name, size=size, width=width, height=height, place=place)
     if text and _here.kept is not None:
         _here.kept.note(made, text, is_base64=is_base64)
     return made
@@ -71,6 +76,6 @@ def made_from_url(url: str, media_type: str = "", name: str = "", *, otherwise: 
     `otherwise` is its media type where neither says one."""
     found = _DATA_URL.match(url)
     if found is None:
-        return Attachment(media_type=media_type or otherwise, name=name or url[:500])
+        return Attachment(media_type=media_type or otherwise, name=name or url[:500], place=file_place(url))
     encoded = found[2].lower().endswith(";base64")
     return made_attachment(media_type or found[1] or otherwise, name, url[found.end() :], is_base64=encoded)

@@ -46,7 +46,7 @@ def attachments(given: Sequence[Attached | str] | None) -> tuple[Attachment, ...
             path = one.path if isinstance(one.path, str) else ""
             media = one.mime_type if isinstance(one.mime_type, str) else str(one.type)
             name = one.display_name if isinstance(one.display_name, str) else os.path.basename(path)  # noqa: PTH119
-            found.append(made_attachment(media, name, one.data))
+            found.append(made_attachment(media, name, one.data, path=path))
     return tuple(found)
 
 

@@ -55,7 +55,7 @@ def picture(value: Any) -> Attachment:
     kind = "image/*" if word(dig(value, "type")) in ("", "image") else "application/octet-stream"
     if data.startswith("data:") or "://" in data[:40]:
         return made_from_url(data, media, name, otherwise=kind)
-    return made_attachment(media or kind, name, data)
+    return made_attachment(media or kind, name, data, path=word(dig(value, "path")))
 
 
 # Prompts -----------------------------------------------------------------------------------------------------

@@ -200,7 +200,7 @@ def attachment(value: Any) -> Attachment:
     name = _first(value, "filename", "name", "path")
     place = _first(value, "url", "uri", "data")
     otherwise = "text/plain" if place.startswith("data:") else "application/octet-stream"
-    return made_from_url(place, media, name, otherwise=otherwise)
+    return made_from_url(place or _first(value, "path"), media, name, otherwise=otherwise)
 
 
 def _first(value: dict[str, Any], *keys: str) -> str:

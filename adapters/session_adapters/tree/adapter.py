@@ -264,10 +264,15 @@ class TreeAdapter(Adapter):
             raise SessionMissing(f"{self.name} session {session_id}: {source.path} is not there any more")
         for path in self._paths(source):
             if session_id in (self._header_id(path), _stem_id(path), Path(path).stem):
-                return TreeTranscript(self.name, session_id, path, partial(list, [path]), page=page)
+                only = partial(list, [path])
+                return TreeTranscript(self.name, session_id, path, only, page=page, blobs=self.blobs())
         if source.layout == FOLDER and session_id == source.session_id:
             return TreeTranscript(self.name, session_id, source.path, partial(self._documents, source), page=page)
         raise SessionMissing(f"{self.name} session {session_id} is not in {source.path}")
+
+    def blobs(self) -> Sequence[Path]:
+        """Folders of the agent's store of blobs; Pi has none."""
+        return ()
 
     def _documents(self, source: Source) -> list[str]:
         """The files of a folder that have the document's shape."""

@@ -284,7 +284,7 @@ def _image(block: dict[str, Any]) -> Attachment:
     if not isinstance(data, str):
         return Attachment(media_type=media)
     if data.startswith("blob:"):
-        return Attachment(media_type=media, name=data[:80])
+        return Attachment(media_type=media, name=data[:80], place=data[:80])
     return made_attachment(media, data=data)
 
 

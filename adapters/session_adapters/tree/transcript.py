@@ -7,11 +7,13 @@ part upwards.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from msgspec.structs import replace
 
-from session_adapters.model import Message
+from session_adapters.attachments import blob_measured, blob_path
+from session_adapters.model import Attachment, Message
 from session_adapters.reading.damage import reading_session, reason_of
 from session_adapters.reading.files import Line
 from session_adapters.text import one_line
@@ -28,6 +30,9 @@ __all__ = ["TreeBuilder", "TreeTranscript"]
 class TreeBuilder(Builder):
     """Messages of a run of entries."""
 
+    blobs: Sequence[Path] = ()
+    """Folders of the agent's store of blobs."""
+
     def feed(self, line: Line) -> None:
         """Take in the entries of a line that stands alone (`Builder.feed`)."""
         found, lost = ENTRIES.all(line.data)
@@ -39,6 +44,9 @@ class TreeBuilder(Builder):
     def take(self, messages: Sequence[Message], facts: Mapping[str, Any] | None = None) -> None:
         """Append messages; a result is linked to its call, which gets the `facts` as further fields."""
         for message in messages:
+            if self.blobs and message.attachments:
+                attached = tuple(blob_measured(self.blobs, one) for one in message.attachments)
+                message = replace(message, attachments=attached)
             if message.tool_result is not None:
                 details = self.link(message.tool_result, **(facts or {}))
                 message = replace(message, tool_result=details)
@@ -49,9 +57,18 @@ class TreeTranscript(Transcript):
     """See the module. `paths` are all files of the session, in the order in which they count."""
 
     def __init__(
-        self, agent: str, session_id: str, path: str, paths: Callable[[], list[str]], *, page: int = PAGE
+        self,
+        agent: str,
+        session_id: str,
+        path: str,
+        paths: Callable[[], list[str]],
+        *,
+        page: int = PAGE,
+        blobs: Sequence[Path] = (),
     ) -> None:
+        """`blobs`: folders of the agent's store of blobs."""
         super().__init__(agent, session_id, path)
+        self._blobs = blobs
         self._paths = paths
         self._page = page
         self._pinned: str | None = None
@@ -62,6 +79,10 @@ class TreeTranscript(Transcript):
             self._load()
 
     # Reading -----------------------------------------------------------------------------------------------
+
+    def file_of(self, attachment: Attachment) -> Path | None:
+        """See `Transcript.file_of`."""
+        return blob_path(self._blobs, attachment)
 
     def new_store(self, paths: Sequence[str]) -> TreeStore:
         """The session's structure, not yet read. Raises `OSError`."""
@@ -121,6 +142,7 @@ class TreeTranscript(Transcript):
 
     def _new_builder(self) -> TreeBuilder:
         builder = TreeBuilder()
+        builder.blobs = self._blobs
         builder.damaged = self.file.damaged[0]
         return builder
 

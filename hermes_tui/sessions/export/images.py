@@ -6,13 +6,14 @@ They are read out of the agent's records again, in one pass and within bounds.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import NamedTuple
 
 from hermes_tui.display import size
 from hermes_tui.errors import HermesTuiError, ParseError
 from hermes_tui.sessions.export.target import name_stem
-from session_adapters.attachments import image_type, keeping
+from session_adapters.attachments import image_type, keeping, read_blob, read_named
 from session_adapters.model import Attachment, Message, Session, SessionSummary
 from session_adapters.transcript import Transcript
 
@@ -63,8 +64,15 @@ def read_attachments(
 ) -> dict[ImagePlace, bytes]:
     """The bytes of these attachments, as far as the session has them. Raises as `SessionManager.open`."""
     found: dict[ImagePlace, bytes] = {}
+    transcript = opener(session.agent, session.session_id)
+    for place, one in wanted.items():
+        if (path := transcript.file_of(one)) is not None:
+            with suppress(OSError):  # as one whose bytes the session has not
+                found[place] = read_blob(path)
+    if len(found) == len(wanted):
+        return found
     with keeping(wanted.values()) as kept:
-        for messages in _all_of(opener(session.agent, session.session_id)):
+        for messages in _all_of(transcript):
             for message in messages:
                 for number, one in enumerate(message.attachments):
                     place = ImagePlace(message.id, number)
@@ -76,7 +84,15 @@ def read_attachments(
 
 
 def read_attachment(opener: Opener, session: SessionSummary, place: ImagePlace, attachment: Attachment) -> bytes:
-    """The bytes of one. Raises as `read_attachments`, and `ParseError` where the session does not have them."""
+    """The bytes of one, also of a picture in a file that it names: somebody asks for that very one. Raises as
+    `read_attachments`, and `ParseError` where they are not to be had."""
+    if attachment.place.startswith("/"):
+        try:
+            return read_named(attachment.place)
+        except FileNotFoundError:
+            raise ParseError(f"{attachment.place} is not there any more") from None
+        except OSError as error:
+            raise ParseError(f"it stands in a file that cannot be read: {error.strerror or error}") from None
     data = read_attachments(opener, session, {place: attachment}).get(place)
     if data is None:
         what = repr(attachment.name) if attachment.name else attachment.media_type

@@ -62,7 +62,6 @@ class Header(Horizontal):
         brand: list[Part] = [(" hermes-tui  ", "bright")] if width >= 60 else [(" ", "")]
         if gateway and width >= 60:
             brand.append((f"{gateway}  ", "faint"))
-        self.query_one("#brand", Line).show(brand)
         parts: list[Part] = []
         if needs:
             parts.append((f"? {needs:,} need{'s' * (needs == 1)} you" if width >= 60 else f"?{needs}", "needs"))
@@ -76,9 +75,17 @@ class Header(Horizontal):
             parts.append((indexing, "faint"))
         if partial and width >= 100:
             parts.append((f"counting {partial:,}", "faint"))
+        most_found = sessions if asking or shown is not None else None  # the same at each key of a search
+        total = width_of(_counted(width, 0, _found(most_found, sessions, more=True), sessions, "")) + _GAP + 1
+        for spared in ("counting", "indexing", "●", "⚕"):  # before what is typed, or found by, cannot be read
+            if width - _BOX - total >= sum(width_of(text) for text, _ in (*brand, *parts)) + _GAP * len(parts):
+                break
+            parts = [part for part in parts if not part[0].startswith(spared)]
+            brand = [part for part in brand if not part[0].startswith(spared)]
+        self.query_one("#brand", Line).show(brand)
         room = width - _BOX - sum(width_of(text) + _GAP for text, _ in (*brand, *parts))
-        total = _counted(width, room, _found(shown, sessions, more=more), sessions, searching)
-        parts.append((total, "faint"))
+        said = _counted(width, room, _found(shown, sessions, more=more), sessions, searching)
+        parts.append((said, "faint"))
         spaced: list[Part] = []
         for part in parts:
             spaced += [("   " if width >= 60 else " ", ""), part]
@@ -88,7 +95,7 @@ class Header(Horizontal):
         taken = sum(width_of(text) for text, _ in spaced)
         found = _found(sessions, sessions, more=True)
         most = max(width_of(_counted(width, room, found, sessions, one)) for one in (SEARCHING, _USUAL))
-        most += taken - width_of(total)
+        most += taken - width_of(said)
         before = self._widest[1] if self._widest[0] == width else 0
         widest = max(before, taken, most) if asking else 0
         self._widest = width, widest

@@ -133,6 +133,7 @@ class HermesApp(AppActions, inherit_bindings=False):
             self, self._board, self._reports.put, self._write, self._has_focus, self._say_failure
         )
         self._lanes: Slot[LaneNews] = Slot(self.in_loop, self._show_lanes)
+        self._known_board: Board | None = None
         self.lane_watch = LaneWatch(
             lambda: manager.environment, self.clock, self._lanes.put, self._say_error, read_only=config.read_only
         )
@@ -295,10 +296,7 @@ class HermesApp(AppActions, inherit_bindings=False):
         self.in_loop(lambda: self.notify(sentence, severity="error", timeout=60))
 
     def _board(self) -> Board | None:
-        """For the thread that watches attention: it may look once more while the program ends, and has no screen."""
-        screens = self.screen_stack
-        lanes = screens[0].parts.lanes if screens and isinstance(screens[0], MainScreen) else None
-        return lanes.board if lanes is not None else None
+        return self._known_board  # asked for by a thread, which may outlive the screen
 
     def _write(self, text: str) -> None:
         """Between two frames, and behind what is to be written already."""
@@ -330,6 +328,7 @@ class HermesApp(AppActions, inherit_bindings=False):
     def _show_lanes(self, news: LaneNews) -> None:
         from hermes_tui.tui.screens.lanes.screen import LanesScreen
 
+        self._known_board = news.board
         self.main.show_lanes(news)
         self.attention_watch.look_again()
         for screen in self.screen_stack:

@@ -6,7 +6,7 @@ What it does is said in the last prompt, in words of their own:
 * `NEED command` does the same, and asks for more rights where the tool knows such a wish (Codex);
 * `ASK question` calls the tool by which the agent asks its user, where it has one;
 * `HOLD name` keeps the answer back until `let_go(name)`;
-* `LIMIT` answers 429, `FAIL` 400;
+* `LIMIT` refuses as a provider does whose usage limit is reached (429, not to be tried again), `FAIL` answers 400;
 * anything else is answered with `said: ` and the prompt's first words.
 
 Forms: Anthropic `/v1/messages`, OpenAI `/v1/responses` and `/v1/chat/completions`, Gemini `:streamGenerateContent`.
@@ -377,13 +377,19 @@ class _Handler(BaseHTTPRequestHandler):
         return self._send(200, chunk.encode(), "application/json")
 
     def _refuse(self, status: int) -> None:
-        kind = "rate_limit_error" if status == 429 else "invalid_request_error"
+        limit = "usage_limit_reached" if self.path.endswith("/responses") else "rate_limit_error"
+        kind = limit if status == 429 else "invalid_request_error"
         words = "You have reached your usage limit" if status == 429 else "The request cannot be taken"
         error = {"type": kind, "message": words, "code": status, "status": "RESOURCE_EXHAUSTED"}
-        self._send(status, json.dumps({"type": "error", "error": error}).encode(), "application/json")
+        if status == 429:
+            error |= {"plan_type": "plus", "resets_at": int(time.time()) + 3600}
+        data = json.dumps({"type": "error", "error": error}).encode()
+        self._send(status, data, "application/json", {"x-should-retry": "false"})
 
-    def _send(self, status: int, data: bytes, kind: str) -> None:
+    def _send(self, status: int, data: bytes, kind: str, headers: Mapping[str, str] | None = None) -> None:
         self.send_response(status)
+        for name, value in (headers or {}).items():
+            self.send_header(name, value)
         self.send_header("Content-Type", kind)
         self.send_header("Content-Length", str(len(data)))
         self.end_headers()

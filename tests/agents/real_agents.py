@@ -141,3 +141,18 @@ def test_an_agent_is_what_we_say(name: str, tmp_path: Path) -> None:
         running.model.let_go("four")
         watcher.expect("resumed, and it answered", "done")
         watcher.pack()
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_a_usage_limit_is_said(name: str, tmp_path: Path) -> None:
+    with Running(name, tmp_path / "agent") as running:
+        watcher = Watcher(name, running, tmp_path)
+        running.say("Hello")
+        watcher.expect("it answered", "done")
+        running.say("LIMIT")
+        watcher.expect("the provider refuses: a usage limit", "limited")
+        running.say("HOLD five")
+        running.until(lambda: running.model.is_holding("five"), "the model is asked")
+        watcher.expect("the limit is over, and the model is asked", "working")
+        running.model.let_go("five")
+        watcher.expect("the limit is over, and it answered", "done")

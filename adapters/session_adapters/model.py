@@ -170,7 +170,7 @@ class ToolResult(JsonRecord, frozen=True):
 
 
 class Attachment(JsonRecord, frozen=True):
-    """Something in a message that is not text; never its bytes. «ours»"""
+    """What is not text in a message: never its bytes, perhaps their `place`. «ours»"""
 
     media_type: str
     name: str = ""
@@ -179,8 +179,7 @@ class Attachment(JsonRecord, frozen=True):
     width: int = 0
     """Pixels; 0 when unknown."""
     height: int = 0
-    place: str = ""
-    """Where its bytes are, if not in the record: an absolute path, or a name in the agent's store of blobs."""
+    place: str = ""  # outside of the record: an absolute path, or a name in the agent's store of blobs
 
 
 class Message(JsonRecord, frozen=True):

@@ -15,8 +15,8 @@ from session_adapters.openclaw.places import StateDir
 from session_adapters.openclaw.shelves import ClawDatabaseStore, RowStore
 from session_adapters.reading.searchable import SessionTexts, Text, mark_of, texts_of, unchanged
 from session_adapters.reading.sqlite import read_database
+from session_adapters.tree.builder import TreeBuilder
 from session_adapters.tree.follower import goes_on
-from session_adapters.tree.transcript import TreeBuilder
 
 __all__ = ["LOOK_BACK", "new_texts"]
 

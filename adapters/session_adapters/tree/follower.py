@@ -12,8 +12,9 @@ from session_adapters.reading.bounds import excess, unread
 from session_adapters.reading.follower import Hashes
 from session_adapters.reading.searchable import Rewritten, Text, TextReader, texts_of
 from session_adapters.tool_names import of_call
+from session_adapters.tree.builder import TreeBuilder
 from session_adapters.tree.file import TreeStore
-from session_adapters.tree.transcript import TreeBuilder, TreeTranscript
+from session_adapters.tree.transcript import TreeTranscript
 
 __all__ = ["BranchFollower", "BranchReader", "branched_texts", "goes_on"]
 

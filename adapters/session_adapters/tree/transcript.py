@@ -6,51 +6,21 @@ part upwards.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
-from typing import Any
 
-from msgspec.structs import replace
-
-from session_adapters.attachments import blob_measured, blob_path
+from session_adapters.attachments import blob_path
 from session_adapters.model import Attachment, Message
 from session_adapters.reading.damage import reading_session, reason_of
-from session_adapters.reading.files import Line
 from session_adapters.text import one_line
 from session_adapters.times import from_epoch
-from session_adapters.transcript import PAGE, Branch, Builder, Change, Transcript, part_of
+from session_adapters.transcript import PAGE, Branch, Change, Transcript, part_of
+from session_adapters.tree.builder import TreeBuilder
 from session_adapters.tree.file import Shown, TreeFile, TreeStore
-from session_adapters.tree.messages import SUMMARY, messages_of
+from session_adapters.tree.messages import SUMMARY
 from session_adapters.tree.paths import common_prefix
-from session_adapters.tree.records import ENTRIES
 
-__all__ = ["TreeBuilder", "TreeTranscript"]
-
-
-class TreeBuilder(Builder):
-    """Messages of a run of entries."""
-
-    blobs: Sequence[Path] = ()
-    """Folders of the agent's store of blobs."""
-
-    def feed(self, line: Line) -> None:
-        """Take in the entries of a line that stands alone (`Builder.feed`)."""
-        found, lost = ENTRIES.all(line.data)
-        for entry in found:
-            self.take(messages_of(entry, entry.id or f"byte-{line.offset}"))
-        if lost:
-            self.damaged.add(line.offset, "the line is damaged")
-
-    def take(self, messages: Sequence[Message], facts: Mapping[str, Any] | None = None) -> None:
-        """Append messages; a result is linked to its call, which gets the `facts` as further fields."""
-        for message in messages:
-            if self.blobs and message.attachments:
-                attached = tuple(blob_measured(self.blobs, one) for one in message.attachments)
-                message = replace(message, attachments=attached)
-            if message.tool_result is not None:
-                details = self.link(message.tool_result, **(facts or {}))
-                message = replace(message, tool_result=details)
-            self.add(message)
+__all__ = ["TreeTranscript"]
 
 
 class TreeTranscript(Transcript):

@@ -13,7 +13,8 @@ from plain_trees import records
 from session_adapters.base import Environment
 from session_adapters.jsonl_adapter import JsonlTranscript
 from session_adapters.pi import PiAdapter
-from session_adapters.tree.transcript import TreeBuilder, TreeTranscript
+from session_adapters.tree.builder import TreeBuilder
+from session_adapters.tree.transcript import TreeTranscript
 from support import STORES
 from tree_store import PI_BRANCHED, Samples, both, opened, sample_pi
 

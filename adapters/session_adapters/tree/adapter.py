@@ -264,7 +264,7 @@ class TreeAdapter(Adapter):
             raise SessionMissing(f"{self.name} session {session_id}: {source.path} is not there any more")
         for path in self._paths(source):
             if session_id in (self._header_id(path), _stem_id(path), Path(path).stem):
-                only = partial(list, [path])
+                only: partial[list[str]] = partial(list, [path])
                 return TreeTranscript(self.name, session_id, path, only, page=page, blobs=self.blobs())
         if source.layout == FOLDER and session_id == source.session_id:
             return TreeTranscript(self.name, session_id, source.path, partial(self._documents, source), page=page)

@@ -1,4 +1,4 @@
-"""Bytes of attachments that do not stand in a record: in a store of blobs, or in a file that a transcript names.
+"""Reads attachments outside a record: in a store of blobs, or in a named file.
 
 What a transcript names is not to be trusted. A blob is read by its hash alone, and must have it. A file is read only
 where somebody asks for that very one, is never followed over a link at its end, and only a picture comes of it.

@@ -1,4 +1,4 @@
-"""What a list shows of Cursor's sessions: counts, and copies in several stores as one.
+"""Counts of Cursor's sessions for a list; copies in several stores are one.
 
 Format: FACTS.md.
 """

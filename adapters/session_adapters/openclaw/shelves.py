@@ -37,6 +37,7 @@ from session_adapters.tree.file import Shown, Spot, TreeStore
 from session_adapters.tree.records import ENTRIES, SHAPES
 
 __all__ = [
+    "CHUNK",
     "ClawDatabaseStore",
     "ClawDocumentStore",
     "ClawEvent",
@@ -53,7 +54,7 @@ ARCHIVE_LIMIT = 128 << 20
 """Bytes of an unpacked transcript that are held in memory, whatever the database says of its size."""
 _LINES, _STORED_LINE = 50_000, 100
 """Lines of an unpacked transcript, and one more for so many bytes that are stored: a thousand alike take one."""
-_CHUNK = 1 << 14
+CHUNK = 1 << 14
 """Events that are gone through at a time, if they are short: each time the database is opened anew."""
 _AHEAD = 64
 """Events that are fetched together when one is shown; each time twice as many, if one after the other is."""
@@ -134,7 +135,7 @@ class RowStore(ClawShape, TreeStore):
         self.known_leaf, self.forked_at = None, look.forked_at
         ration = Ration()
         while ration.taken < len(wanted) and not ration.spent:
-            rows = self._shelf.rows(wanted[ration.taken], _CHUNK)
+            rows = self._shelf.rows(wanted[ration.taken], CHUNK)
             if not rows:
                 break
             for row in ration.take(row for row in rows if row.number <= wanted[-1]):
@@ -189,7 +190,7 @@ class RowStore(ClawShape, TreeStore):
                 return Shown()
             number = self.spots[index].offset
             if number not in held:
-                ahead = min(2 * ahead, _CHUNK) if held and 0 < number - max(held) <= _AHEAD else _AHEAD
+                ahead = min(2 * ahead, CHUNK) if held and 0 < number - max(held) <= _AHEAD else _AHEAD
                 held.clear()
                 held.update((row.number, row) for row in self._shelf.rows(number, ahead))
             row = held.get(number)

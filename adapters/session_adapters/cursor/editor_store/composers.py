@@ -1,4 +1,4 @@
-"""Conversations of the editor: a composer and its bubbles; in the oldest versions tabs.
+"""Conversations of the editor: a composer and its bubbles, or its oldest tabs.
 
 Older versions keep all of a conversation in one value, the oldest all of all tabs. Format: FACTS.md «Four separate
 stores» 3.

@@ -67,7 +67,7 @@ def _option(parameter: click.Option, context: click.Context) -> tuple[str, str]:
     value = "" if parameter.is_flag else " " + parameter.make_metavar(context).strip("[]{}")
     spelled = [f"`{name}{value}`" for name in (*parameter.opts, *parameter.secondary_opts)]
     said = " ".join((parameter.help or "").split())
-    if isinstance(parameter.default, int | str) and not parameter.is_flag:
+    if isinstance(parameter.default, int | str) and parameter.default and not parameter.is_flag:
         said += f" Without it: `{parameter.default}`."
     return ", ".join(spelled), said
 

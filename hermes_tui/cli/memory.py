@@ -43,7 +43,7 @@ def memory() -> None:
 @memory.command("list")
 @click.argument("agent")
 @click.argument("session")
-@click.option("--limit", type=click.IntRange(0), default=50, show_default=True, help="At most so many.")
+@click.option("--limit", type=click.IntRange(0), default=50, show_default=True, metavar="N", help="At most so many.")
 @_config
 @_json
 @click.pass_context
@@ -63,7 +63,7 @@ def list_points(
 @click.argument("agent")
 @click.argument("session")
 @click.argument("question")
-@click.option("--limit", type=click.IntRange(0), default=5, show_default=True, help="At most so many.")
+@click.option("--limit", type=click.IntRange(0), default=5, show_default=True, metavar="N", help="At most so many.")
 @_config
 @_json
 @click.pass_context

@@ -64,22 +64,20 @@ def read_attachments(
 ) -> dict[ImagePlace, bytes]:
     """The bytes of these attachments, as far as the session has them. Raises as `SessionManager.open`."""
     found: dict[ImagePlace, bytes] = {}
-    transcript = opener(session.agent, session.session_id)
-    for place, one in wanted.items():
-        if (path := transcript.file_of(one)) is not None:
-            with suppress(OSError):  # as one whose bytes the session has not
-                found[place] = read_blob(path)
-    if len(found) == len(wanted):
-        return found
-    with keeping(wanted.values()) as kept:
+    with keeping(wanted.values()) as kept:  # what opening reads may have them already
+        transcript = opener(session.agent, session.session_id)
+        for place, one in wanted.items():
+            if (path := transcript.file_of(one)) is not None:
+                with suppress(OSError):  # as one whose bytes the session has not
+                    found[place] = read_blob(path)
         for messages in _all_of(transcript):
+            if len(found) == len(wanted):
+                break
             for message in messages:
                 for number, one in enumerate(message.attachments):
                     place = ImagePlace(message.id, number)
                     if place in wanted and (data := kept.take(one)) is not None:
                         found.setdefault(place, data)
-            if len(found) == len(wanted):
-                break
     return found
 
 

@@ -18,7 +18,10 @@ OF_SEARCHES = ("transcript.next_match",)
 """Ids of keys that are not worth a hint where nothing was searched for."""
 
 _ORDER = {key.id: number for number, key in enumerate(KEYS)}
-_FIRST = ("main.back", "transcript.next_match", "lane.close", "lane.earlier", "lane.later")
+_FIRST = (
+    *("main.back", "transcript.next_match", "lane.close", "lane.earlier", "lane.later"),
+    *("lanes.close", "lanes.open", "operations.reset", "operations.suspend", "operations.resume"),
+)
 """Before the keys of the innermost widget: on a narrow screen they must not fall off the end."""
 _HELP = next(key.hint for key in KEYS if key.id == "app.help")
 """The word that stays, whatever else there is no room for: who sees it finds all the others."""

@@ -38,7 +38,8 @@ def read_yaml(data: bytes | str) -> Any:
     except yaml.YAMLError as error:
         # The library has a limit of its own from 6.0.4 on, and meets it before it tells of the first value.
         if isinstance(error, yaml.MarkedYAMLError) and "nesting depth" in (error.problem or ""):
-            raise ValueError(f"line {error.problem_mark.line + 1}: it is nested more than {_DEPTH} deep") from None
+            line = error.problem_mark.line + 1 if error.problem_mark is not None else 1
+            raise ValueError(f"line {line}: it is nested more than {_DEPTH} deep") from None
         raise ValueError(" ".join(str(error).split())) from None
     except UnicodeDecodeError as error:
         raise ValueError(f"it is not UTF-8 (byte {error.start})") from None

@@ -193,6 +193,7 @@ def test_half_a_key_is_not_lost_when_it_goes_on(start: Start) -> None:
 
 def test_what_others_wrote_on_the_screen_is_painted_over(start: Start) -> None:
     terminal = start()
+    terminal.until(lambda: terminal.text.count("~<0.01") == terminal.text.count(" Session n"))  # nothing is to come
     before = terminal.text
     terminal.signal(signal.SIGSTOP)
     terminal.screen.cursor_position(5, 1)

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from datetime import timedelta
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import pytest
 from textual.app import App
@@ -19,6 +19,7 @@ from textual.pilot import Pilot
 
 from hermes_tui.demo import STATIC_NOW
 from hermes_tui.demo.home import write_home
+from hermes_tui.tui.app import HermesApp
 from hermes_tui.tui.screens import open_file
 from hermes_tui.tui.screens.dialogs.export import ARMED_AFTER, ExportScreen
 from hermes_tui.tui.screens.dialogs.save_file import SaveFile
@@ -232,6 +233,7 @@ async def test_it_is_done(program: Program, tmp_path: Path, task: Task, monkeypa
     _forgetful_cart(home, tmp_path / "shop", monkeypatch)
     async with program(home, size=(160, 48), now=STATIC_NOW, attention=True) as pilot:
         main = main_of(pilot)
+        cast(HermesApp, pilot.app).cost_refresh.look()  # as with a clock that runs
         named = [one for one in main.snapshot.sessions if one.title.startswith(task.title) and one.kind != "subagent"]
         assert named, [one.title for one in main.snapshot.sessions]
         main.sessions.reveal(named[0].unified_id)

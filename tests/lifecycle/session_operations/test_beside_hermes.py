@@ -19,7 +19,7 @@ from hermes_tui.cli.hermes.sessions import prune
 from hermes_tui.errors import ValidationError
 from hermes_tui.lifecycle.operations import Audit, Operations, Request
 from hermes_tui.lifecycle.state_db.pruning import PruneFilter
-from lifecycle.session_operations.dumped import dump
+from lifecycle.session_operations.table_dumps import dump
 from oracle.hermes import Oracle, OracleError, oracle_python
 from session_adapters.base import Environment
 

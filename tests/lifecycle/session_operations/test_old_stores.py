@@ -12,7 +12,7 @@ import pytest
 
 from hermes_tui.lifecycle.operations import Audit, Operations, Request
 from hermes_tui.lifecycle.state_db.pruning import PruneFilter
-from lifecycle.session_operations.dumped import dump
+from lifecycle.session_operations.table_dumps import dump
 from session_adapters.base import Environment
 
 VERSIONS = ("0.13.0", "0.15.0", "0.16.0", "0.17.0", "0.18.0", "0.18.2")

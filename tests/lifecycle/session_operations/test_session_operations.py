@@ -19,7 +19,7 @@ import pytest
 from hermes_tui.errors import OperationRefused, SessionNotFound, StoreError, ValidationError
 from hermes_tui.lifecycle.operations import Audit, Operations, Request
 from hermes_tui.lifecycle.state_db.pruning import PruneFilter
-from lifecycle.session_operations.dumped import dump
+from lifecycle.session_operations.table_dumps import dump
 from lifecycle.worlds import gateway
 from session_adapters.base import Environment
 from support import REPOSITORY

@@ -187,10 +187,9 @@ class MainScreen(Screen[None]):
         self.status.show()
 
     def on_descendant_focus(self) -> None:
-        """Other keys work now, and on a narrow screen another pane is to be seen."""
+        """Other keys work now, nothing is said of what is typed, and on a narrow screen another pane is to be seen."""
         self.panes.turn_to(reading=self.parts.is_reading)
-        self.status.show_counts()
-        self.status.show_hints()
+        self.status.show()
 
     def go_to_list(self) -> None:
         """Give the keys to the list, or to what stands in its place."""

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from datetime import datetime
 from pathlib import Path
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 from msgspec.structs import replace
 
@@ -87,6 +87,10 @@ class Branch(NamedTuple):
 
 class Transcript(ABC):
     """Messages in conversation order; `messages` is the loaded part, to the newest. For one thread at a time."""
+
+    is_listed_by_message: ClassVar[bool] = False
+    """With each message that comes or goes the summary has another time or count, and none is written over: where
+    the summary is the same, so is the conversation."""
 
     def __init__(self, agent: str, session_id: str, path: str) -> None:
         self.agent = agent

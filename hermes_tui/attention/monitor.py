@@ -92,12 +92,17 @@ class AttentionReport(NamedTuple):
 
 
 class _Known(NamedTuple):
-    stamp: tuple[int, ...]
+    store: tuple[int, ...]
+    """How its file looked."""
+    row: tuple[datetime, int]
+    """How the list has it."""
     activity: Activity
     changed: float
-    """When the store changed last, seconds since the epoch."""
+    """When the session changed last, seconds since the epoch."""
     read: float
     """When it was read."""
+    is_listed_by_message: bool
+    """See `Transcript.is_listed_by_message`."""
 
 
 class _Title(NamedTuple):
@@ -143,6 +148,8 @@ class Monitor:
         self._now = now
         self._known: dict[str, _Known] = {}
         self._titles: dict[str, _Title] = {}
+        self._shared: Collection[str] = ()
+        """Paths of the stores that hold several sessions."""
         self._pause: float | None = None
 
     def look(self, snapshot: Snapshot) -> AttentionReport:
@@ -164,6 +171,8 @@ class Monitor:
             if len(wanted) < _MOST and (key in processes or (recent and (unread or busy))):
                 wanted.append((session, unread))
         panes = self._list_panes() if processes else ()
+        stores = Counter(one.path for one in snapshot.sessions if one.kind != "subagent")
+        self._shared = {path for path, sessions in stores.items() if sessions > 1}
         found = [
             self._attend(session, unread, processes, lanes.get(session.unified_id), panes, now)
             for session, unread in wanted
@@ -238,12 +247,20 @@ class Monitor:
 
     def _read(self, session: SessionSummary) -> _Known | None:
         """What the record says; None where it cannot be read, which the list of problems says."""
-        stamp, changed = _look_at(session.path)
+        store, changed = _look_at(session.path)
+        row = (session.updated_at, session.message_count)
+        is_shared = session.path in self._shared
+        if is_shared:  # that others' messages are written says nothing of this one
+            changed = session.updated_at.timestamp()
         known = self._known.get(session.unified_id)
-        if known is None or known.stamp != stamp or known.read < changed + _SETTLES:
+        by_row = known is not None and is_shared and known.is_listed_by_message
+        is_same = known is not None and known.row == row and (by_row or known.store == store)
+        if known is None or not is_same or known.read < changed + _SETTLES:
             with suppress(HermesTuiError):
-                activity = self._manager.open(session.agent, session.session_id).activity
-                known = self._known[session.unified_id] = _Known(stamp, activity, changed, self._now())
+                opened = self._manager.open(session.agent, session.session_id)
+                known = self._known[session.unified_id] = _Known(
+                    store, row, opened.activity, changed, self._now(), opened.is_listed_by_message
+                )
         return known
 
     def _title(self, agent: str, pane: Pane, now: float) -> Sign | None:

@@ -49,6 +49,8 @@ class HermesTranscript(Transcript):
     lengths) are kept and compared whenever the database has changed.
     """
 
+    is_listed_by_message = True
+
     def __init__(self, path: str, session_id: str, *, page: int = PAGE_ROWS) -> None:
         super().__init__("hermes", scrub(session_id), path)
         self._page_rows = page

@@ -187,7 +187,7 @@ class MainScreen(Screen[None]):
         self.status.show()
 
     def on_descendant_focus(self) -> None:
-        """Other keys work now, nothing is said of what is typed, and on a narrow screen another pane is to be seen."""
+        """Other keys work now, nothing is said of what is typed; on a narrow screen another pane is to be seen."""
         self.panes.turn_to(reading=self.parts.is_reading)
         self.status.show()
 

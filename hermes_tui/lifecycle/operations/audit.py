@@ -23,7 +23,7 @@ from pathlib import Path
 import msgspec
 
 from hermes_tui.errors import StoreError
-from hermes_tui.lifecycle.operations.record import AuditRecord, Operation
+from hermes_tui.lifecycle.operations.record import AuditRecord, Operation, decoded
 from hermes_tui.lifecycle.operations.record_rules import check_record
 from hermes_tui.lifecycle.state_db.connection.holders import holder
 from hermes_tui.platform import locks, paths
@@ -154,7 +154,7 @@ class _Reading:
             self._bad.append((number, f"it is longer than {_LONGEST >> 20} MB"))
             return
         try:
-            record = _RECORD.decode(line)
+            record = decoded(line)
         except (ValueError, RecursionError) as error:
             self._bad.append((number, str(error)))
             return
@@ -186,9 +186,6 @@ class _Reading:
             yield f"{path}, line {number}: no operation of ours: {reason[:200]}; nothing is done on its account"
         if len(self._bad) > _NAMED:
             yield f"{path}: {len(self._bad) - _NAMED:,} more lines cannot be used"
-
-
-_RECORD = msgspec.json.Decoder(AuditRecord)
 
 
 def new_id(now: datetime) -> str:

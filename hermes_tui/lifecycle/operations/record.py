@@ -5,12 +5,15 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Annotated, Literal
 
+import msgspec
 from msgspec import Meta
+from msgspec.structs import replace
 
 from hermes_tui.lifecycle.operations.plan import Changes, Request
+from hermes_tui.lifecycle.state_db.pruning import PruneFilter
 from session_adapters.model import JsonRecord
 
-__all__ = ["AuditRecord", "Evidence", "Moment", "Operation", "OutcomeState"]
+__all__ = ["AuditRecord", "Evidence", "Moment", "Operation", "OutcomeState", "decoded"]
 
 Moment = Annotated[datetime, Meta(tz=True)]
 """A time with its zone."""
@@ -63,3 +66,30 @@ class Operation(JsonRecord, frozen=True):
     def id(self) -> str:
         """Its name in the log."""
         return self.begun.operation
+
+
+class _DaysRequest(JsonRecord, frozen=True):
+    """What pruning of sessions asked for before it had filters."""
+
+    days: int = 0
+    source: str = ""
+    empty: bool = False
+
+
+class _DaysRecord(JsonRecord, frozen=True):
+    request: _DaysRequest = _DaysRequest()
+
+
+_RECORD = msgspec.json.Decoder(AuditRecord)
+_DAYS_RECORD = msgspec.json.Decoder(_DaysRecord)
+
+
+def decoded(line: bytes) -> AuditRecord:
+    """The record of a line, also of one that an older version wrote. Raises `ValueError`, `RecursionError`."""
+    record = _RECORD.decode(line)
+    request = record.request
+    if request is None or request.kind != "prune-sessions" or request.matching != PruneFilter():
+        return record
+    old = _DAYS_RECORD.decode(line).request
+    wanted = PruneFilter(older_than=str(old.days) if old.days > 0 else "", source=old.source, empty=old.empty)
+    return replace(record, request=replace(request, days=0, matching=wanted))

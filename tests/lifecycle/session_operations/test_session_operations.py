@@ -197,6 +197,35 @@ def test_a_full_disk(sessions: Sessions, kind: str, step: str) -> None:
     assert dump(sessions.database) != before
 
 
+@pytest.mark.parametrize(
+    ("old", "words"),
+    [
+        ({"days": 1}, ["--older-than", "1"]),
+        ({"days": 1, "source": "cron"}, ["--older-than", "1", "--source", "cron"]),
+        ({"empty": True}, ["--empty"]),
+    ],
+    ids=str,
+)
+def test_a_prune_of_before_the_filters_is_taken_back(
+    sessions: Sessions, old: dict[str, Any], words: list[str]
+) -> None:
+    """As the log had it then, it named no filters."""
+    with closing(sqlite3.connect(sessions.database)) as raw, raw:
+        raw.execute("INSERT INTO sessions (id, source, started_at, ended_at) VALUES ('empty', 'cli', 1, 2)")
+    before = dump(sessions.database)
+    new = {"olderThan": "1", **old} if "days" in old else old
+    outcome = sessions.operations.apply(sessions.operations.plan(asked(kind="prune-sessions", matching=new)))
+    assert outcome.state == "done" and dump(sessions.database) != before
+    begun, *others = [json.loads(line) for line in sessions.audit.path.read_bytes().splitlines()]
+    begun["request"] = {"kind": "prune-sessions", **old}
+    sessions.audit.path.write_text("".join(json.dumps(line) + "\n" for line in (begun, *others)))
+    assert sessions.operations.history().problems == ()
+    [found] = sessions.operations.log(10)
+    assert found.request.words == ("hermes", "sessions", "prune", *words)
+    assert sessions.operations.apply(sessions.operations.undo(found.operation)).state == "done"
+    assert dump(sessions.database) == before
+
+
 def test_a_session_that_a_gateway_holds_is_left_alone(sessions: Sessions) -> None:
     lanes = json.loads((sessions.home / ".hermes/sessions/sessions.json").read_text())
     held = {one["session_id"] for key, one in lanes.items() if not key.startswith("_")}

@@ -12,6 +12,7 @@ from hermes_tui.lifecycle.gateway.homes import HermesHome
 from hermes_tui.lifecycle.lane_index.index_file import read_index, write_index
 from hermes_tui.lifecycle.operations.plan import Changes, FileChange, Removal, RowChange, TableChange
 from hermes_tui.lifecycle.state_db.connection.store import Store
+from hermes_tui.lifecycle.state_db.sessions import count_conversation
 
 __all__ = ["write_file", "write_rows"]
 
@@ -59,6 +60,8 @@ def _update(store: Store, row: RowChange) -> None:
     statement = f"UPDATE sessions SET {assignments} WHERE id = ? AND {condition}"  # noqa: S608 - columns of ours
     if store.execute(statement, [*after.values(), row.session_id, *values]) != 1:
         raise OperationRefused(f"session {row.session_id} was changed meanwhile; nothing was changed here")
+    if "end_reason" in after:
+        count_conversation(store, row.session_id, str(after["end_reason"]))
 
 
 def _remove(store: Store, row: RowChange) -> None:

@@ -13,9 +13,10 @@ from hermes_tui.errors import SessionNotFound
 from hermes_tui.lifecycle.state_db.connection.failures import RuleBroken
 from hermes_tui.lifecycle.state_db.connection.rows import Row
 from hermes_tui.lifecycle.state_db.connection.store import Store
-from hermes_tui.lifecycle.state_db.recoverable import RULE_0_19
+from hermes_tui.lifecycle.state_db.recoverable import BOUNDARIES, RULE_0_19
 
 __all__ = [
+    "count_conversation",
     "create_session",
     "end_session",
     "escape_like",
@@ -41,6 +42,7 @@ _FILLED_IN = (
     "profile_name",
 )
 """What a second writer of the same session may add where the first knew nothing."""
+_CONVERSATIONS = "conversation_generations"
 
 
 def create_session(
@@ -88,10 +90,12 @@ def create_session(
 def end_session(store: Store, session_id: str, end_reason: str) -> None:
     """Mark a session as ended now. The first reason stays: nothing happens to one that is ended."""
     with store.transaction():
-        store.execute(
+        changed = store.execute(
             "UPDATE sessions SET ended_at = ?, end_reason = ? WHERE id = ? AND ended_at IS NULL",
             (store.clock(), end_reason, session_id),
         )
+        if changed:
+            count_conversation(store, session_id, end_reason)
 
 
 def promote_to_session_reset(store: Store, session_id: str, reason: str = "session_reset") -> bool:
@@ -103,7 +107,27 @@ def promote_to_session_reset(store: Store, session_id: str, reason: str = "sessi
             " WHERE id = ? AND (ended_at IS NULL OR end_reason IN (?, ?))",
             (store.clock(), reason, session_id, *RULE_0_19.accidents),
         )
+        if changed:
+            count_conversation(store, session_id, reason)
     return changed > 0
+
+
+def count_conversation(store: Store, session_id: str, reason: str) -> None:
+    """Say that the lane's next conversation is another one, where the store counts them (Hermes 0.21, schema 30).
+
+    To be called in the transaction that ends the session. The number is part of the name under which providers keep
+    what was said at hand. It only ever grows, as in Hermes, also when the end is taken back: a name that was given up
+    is never used again."""
+    if reason not in BOUNDARIES or not store.schema.has(_CONVERSATIONS, "source", "session_key", "generation"):
+        return
+    row = store.row("SELECT source, session_key FROM sessions WHERE id = ?", (session_id,)) or {}
+    lane = [str(row.get(name) or "").strip() for name in ("source", "session_key")]
+    if all(lane):
+        store.execute(
+            f"INSERT INTO {_CONVERSATIONS} (source, session_key, generation) VALUES (?, ?, 1)"  # noqa: S608 - ours
+            " ON CONFLICT(source, session_key) DO UPDATE SET generation = generation + 1",
+            lane,
+        )
 
 
 def reopen_session(store: Store, session_id: str) -> None:

@@ -21,6 +21,7 @@ from chances import TIMES, chance
 from hermes_tui.errors import OperationRefused
 from hermes_tui.lifecycle.lane_index.peer import Peer
 from hermes_tui.lifecycle.lane_index.rows import StoredLanes
+from hermes_tui.lifecycle.state_db import SessionDB
 from lifecycle.worlds import KEY, World, gateway
 from oracle.hermes import Oracle
 
@@ -41,7 +42,8 @@ ADDED = (
 TABLES = (
     "system_prompts (hash TEXT PRIMARY KEY, prompt TEXT NOT NULL)",
     "gateway_hygiene_state (session_key TEXT PRIMARY KEY, failure_streak INTEGER NOT NULL DEFAULT 0)",
-    "conversation_generations (source TEXT, session_key TEXT, generation INTEGER, PRIMARY KEY (source, session_key))",
+    "conversation_generations (source TEXT NOT NULL, session_key TEXT NOT NULL, generation INTEGER NOT NULL,"
+    " PRIMARY KEY (source, session_key))",
     "gateway_heartbeats (backend_id TEXT PRIMARY KEY, pid INTEGER, started_at REAL, last_heartbeat REAL)",
 )
 ACCIDENTS = ("agent_close", "ws_orphan_reap", "superseded_by_resume", "startup_orphan_reap")
@@ -159,6 +161,50 @@ def test_without_a_gateway_a_resume_is_offered(world: World) -> None:
     assert world.apply("resume", target=older).state == "done"
     assert world.table()[KEY]["session_id"] == older
     assert world.row(older)["ended_at"] is None
+
+
+@pytest.mark.parametrize(
+    ("kind", "live"), [("reset", True), ("reset", False), ("suspend", True), ("suspend", False), ("resume", False)]
+)
+def test_conversations_are_counted(world: World, tmp_path: Path, kind: str, live: bool) -> None:
+    """As 0.21 does: one more for each end on purpose that is written, and never fewer."""
+    older, current = two(world)
+    world.sql("INSERT INTO conversation_generations VALUES ('telegram', ?, 7), ('telegram', 'another', 7)", KEY)
+
+    def ended() -> set[str]:
+        query = f"SELECT id FROM sessions WHERE session_key = ? AND end_reason IN {RESETS}"
+        return {one for (one,) in world.sql(query, KEY)}
+
+    before = ended()
+    with gateway(world.home, installed(tmp_path / "0.21", "0.21.3")) if live else nullcontext():
+        outcome = world.apply(kind, **({"target": older} if kind == "resume" else {}))
+        written = len(ended() - before)
+        assert bool(written) is (live or kind != "suspend")
+        query = "SELECT session_key, generation FROM conversation_generations"
+        assert dict(world.sql(query)) == {KEY: 7 + written, "another": 7}
+        assert world.operations.apply(world.operations.undo(outcome.operation)).state == "done"
+        assert world.row(current)["ended_at"] is None and ended() == before
+        assert dict(world.sql(query)) == {KEY: 7 + written, "another": 7}
+
+
+def test_a_first_conversation_is_counted_by_the_library_too(world: World) -> None:
+    older, current = two(world)
+    world.sql("UPDATE sessions SET session_key = NULL WHERE id = ?", older)
+    query = "SELECT * FROM conversation_generations"
+    with SessionDB(world.home / "state.db") as db:
+        for session, reason in ((older, "session_reset"), (current, "compression")):
+            db.reopen_session(session)
+            db.end_session(session, reason)
+        assert db.rows(query) == []
+        db.reopen_session(current)
+        db.end_session(current, "daily")
+        db.end_session(current, "idle")  # the first reason stays
+        [once] = db.rows(query)
+        db.reopen_session(current)
+        db.end_session(current, "agent_close")
+        assert db.promote_to_session_reset(current) and not db.promote_to_session_reset(current)
+    assert once == {"source": "telegram", "session_key": KEY, "generation": 1}
+    assert world.sql(query) == [("telegram", KEY, 2)]
 
 
 def test_all_else_is_refused_with_the_version(world: World, tmp_path: Path) -> None:

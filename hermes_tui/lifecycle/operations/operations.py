@@ -118,7 +118,7 @@ class Operations:
         request = plan.request
         if request.kind not in SESSION_KINDS or request.kind == "rename":
             return ""
-        gone = {request.session, *(one.session_id for one in plan.changes.removed)}
+        gone = {*([request.session] if request.session else []), *(one.session_id for one in plan.changes.removed)}
         for one in self._history.history().operations:
             begun = one.begun
             counts = {begun.session_id, *begun.older} if request.kind == "reopen" else {begun.becomes}

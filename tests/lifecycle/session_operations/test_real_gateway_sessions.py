@@ -10,6 +10,7 @@ import pytest
 
 from hermes_tui.errors import OperationRefused
 from hermes_tui.lifecycle.operations import Outcome, Request
+from hermes_tui.lifecycle.state_db.pruning import PruneFilter
 from lifecycle.real_world import RealWorld
 from oracle.gateway import RealGateway
 
@@ -49,6 +50,13 @@ def test_what_a_pending_operation_has_promised_is_kept(world: RealWorld) -> None
     assert lane.say("W5") == ["W1", "W3", "W4", "W5"], "another one of its sessions is open, and it stays"
     reset = lane.apply("reset")
     assert "waits for its next message" in world.operations.plan(Request(kind="reopen", session=new)).refusal
+    other = world.direct()
+    assert other.say("W7") == ["W7"]
+    other.apply("reset")
+    assert other.say("W8") == ["W8"]
+    (chat,) = world.sql("SELECT chat_id FROM sessions WHERE id = ?", other.session_id)[0]
+    pruned = done(world, kind="prune-sessions", matching=PruneFilter(chat_id=chat))
+    assert pruned.text.startswith("1 session and "), "a lane that waits keeps none of another's"
     assert lane.say("W6") == ["W6"]
     lane.became(reset, "done")
     done(world, kind="delete", session=old)

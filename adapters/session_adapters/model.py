@@ -295,11 +295,15 @@ class SessionSummary(JsonRecord, frozen=True):
     """Agent-specific facts that have no field of their own."""
 
     def __post_init__(self) -> None:
+        if not (self.path.isascii() and self.session_id.isascii()):  # thousands are made, and hardly any is not
+            self._make_text()
+        msgspec.structs.force_setattr(self, "unified_id", unified_id(self.agent, self.session_id))
+
+    def _make_text(self) -> None:
         _make_text(self, "session_id")
         if _make_text(self, "path"):  # the name of a file is in more than one field
             for name in ("cwd", "parent_id", "profile", "source", "raw"):
                 msgspec.structs.force_setattr(self, name, scrub_json(getattr(self, name)))
-        msgspec.structs.force_setattr(self, "unified_id", unified_id(self.agent, self.session_id))
 
 
 class Session(SessionSummary, frozen=True):

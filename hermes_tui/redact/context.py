@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable
 
 from hermes_tui.redact.names import NAME_MARKS, NAMED, is_mixed, is_named, is_random
-from hermes_tui.redact.pattern import Pattern, is_placeholder, pattern, secret_of
+from hermes_tui.redact.pattern import Pattern, compiled, is_placeholder, pattern, secret_of
 
 __all__ = ["CONTEXTS"]
 
@@ -184,13 +184,13 @@ _PROGRAM_WITHIN = 160
 
 def _of_program(programs: str, judge: Judge) -> Judge:
     """What `judge` says where one of the programs stands before the option, in the same command."""
-    program = re.compile(rf"(?:{programs})(?![\w-])")
+    program = rf"(?:{programs})(?![\w-])"
 
     def accepts(found: re.Match[str]) -> bool:
         text, end = found.string, found.start()
         first = max(end - _PROGRAM_WITHIN, 0)
         begin = max(first, *(text.rfind(one, first, end) for one in "\n|;&"))
-        return program.search(text, begin, end) is not None and judge(found)
+        return compiled(program).search(text, begin, end) is not None and judge(found)
 
     return accepts if programs else judge
 
@@ -202,9 +202,7 @@ CONTEXTS: tuple[Pattern, ...] = (
     Pattern(
         "Kubernetes secret",
         ("kind: secret",),
-        re.compile(
-            r"(?<=\n)[ \t]{1,8}[\w.-]{1,80}+:[ \t](?P<secret>[A-Za-z0-9+/]{8,4000}+={0,2})(?=\s|\Z)", re.ASCII
-        ),
+        r"(?<=\n)[ \t]{1,8}[\w.-]{1,80}+:[ \t](?P<secret>[A-Za-z0-9+/]{8,4000}+={0,2})(?=\s|\Z)",
         accepts=is_mixed,
     ),
     *(

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import cache
 from typing import NamedTuple
 
-__all__ = ["Pattern", "is_placeholder", "key", "pattern", "secret_of"]
+__all__ = ["Pattern", "compiled", "is_placeholder", "key", "pattern", "secret_of"]
 
 
 class Pattern(NamedTuple):
@@ -20,12 +21,24 @@ class Pattern(NamedTuple):
     """What it is, for people; stands in the mask."""
     marks: tuple[str, ...]
     """Lower case. One of them stands in every text that holds such a secret."""
-    expression: re.Pattern[str]
-    """The last group that took part is masked; all of it, if the expression has no groups."""
+    source: str
+    """Its expression as it is written."""
+    flags: int = re.ASCII
     alone: bool = False
     """A key with a form of its own: only where no longer word goes before it."""
     accepts: Callable[[re.Match[str]], bool] | None = None
     """A last look at what was found: whether it is a secret."""
+
+    @property
+    def expression(self) -> re.Pattern[str]:
+        """The last group that took part is masked; all of it, if the expression has no groups."""
+        return compiled(self.source, self.flags)
+
+
+@cache
+def compiled(source: str, flags: int = re.ASCII) -> re.Pattern[str]:
+    """An expression, compiled when the first text has one of its marks: of hundreds a session needs a few."""
+    return re.compile(source, flags)
 
 
 _PLACEHOLDER = re.compile(
@@ -54,9 +67,9 @@ def pattern(
     kind: str, marks: str, expression: str, flags: int = 0, accepts: Callable[[re.Match[str]], bool] | None = None
 ) -> Pattern:
     """A kind of secret that is told by what stands around it. `marks` are parted by blanks."""
-    return Pattern(kind, tuple(marks.split()), re.compile(expression, flags | re.ASCII), accepts=accepts)
+    return Pattern(kind, tuple(marks.split()), expression, flags | re.ASCII, accepts=accepts)
 
 
 def key(kind: str, marks: str, expression: str, accepts: Callable[[re.Match[str]], bool] | None = None) -> Pattern:
     """A kind of secret that is told by its own form."""
-    return Pattern(kind, tuple(marks.split()), re.compile(expression, re.ASCII), alone=True, accepts=accepts)
+    return Pattern(kind, tuple(marks.split()), expression, alone=True, accepts=accepts)

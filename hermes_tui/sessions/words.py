@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any, NamedTuple, cast
 
 __all__ = [
@@ -30,12 +30,11 @@ __all__ = [
 TOKENIZER = ("unicode61", "remove_diacritics", "2")
 """As FTS5 is told."""
 
-_CJK = re.compile(
+_CJK = (
     "[\u1100-\u11ff\u2e80-\u2fdf\u3005-\u3007\u3021-\u302f\u3031-\u3035\u3038-\u303c\u3040-\u30ff\u3100-\u318f"
     "\u31a0-\u31bf\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\uff66-\uffdc"
     "\U0001b000-\U0001b16f\U00020000-\U0003ffff]"
 )
-_DENSE = re.compile(f"{_CJK.pattern}+")
 _OTHERS = bytes({*range(256)} - {0xE1, 0xE2, *range(0xE3, 0xEE), 0xEF, 0xF0})
 """Bytes with which none of those begins in UTF-8."""
 _ASCII = bytes(range(128))
@@ -65,6 +64,17 @@ class Token(NamedTuple):
     end: int
 
 
+@cache
+def _cjk() -> re.Pattern[str]:
+    """Made when the first text needs it: to compile a set of so many characters takes longer than a search does."""
+    return re.compile(_CJK)
+
+
+@cache
+def _dense() -> re.Pattern[str]:
+    return re.compile(f"{_CJK}+")
+
+
 def is_han(text: str) -> bool:
     """Whether it is nothing but Chinese characters of the usual block, which no folding touches."""
     return bool(text) and all("\u4e00" <= char <= "\u9fff" for char in text)
@@ -72,26 +82,26 @@ def is_han(text: str) -> bool:
 
 def is_dense(words: Sequence[str]) -> bool:
     """Whether they are single Han, Kana or Hangul characters: of a run that has no blanks to tell its words apart."""
-    return all(len(word) == 1 and _CJK.fullmatch(word) for word in words)
+    return all(len(word) == 1 and _cjk().fullmatch(word) for word in words)
 
 
 def spaced(text: str) -> str:
     """`text` with blanks around each Han, Kana and Hangul character: what FTS5 is given, and asked with."""
-    return text if text.isascii() else _CJK.sub(r" \g<0> ", text)
+    return text if text.isascii() else _cjk().sub(r" \g<0> ", text)
 
 
 def spaced_bytes(text: bytes) -> bytes:
     """The same of UTF-8, which is quick to tell whether there may be any, and where."""
     if text.isascii() or not text.translate(None, _OTHERS):
         return text
-    if not _CJK.search(text.translate(None, _ASCII).decode()):
+    if not _cjk().search(text.translate(None, _ASCII).decode()):
         return text
     return _FOREIGN.sub(_spaced_run, text)
 
 
 def _spaced_run(found: re.Match[bytes]) -> bytes:
     run = found[0].decode()
-    spaced_out = f" {'  '.join(run)} " if _DENSE.fullmatch(run) else _CJK.sub(r" \g<0> ", run)
+    spaced_out = f" {'  '.join(run)} " if _dense().fullmatch(run) else _cjk().sub(r" \g<0> ", run)
     return spaced_out.encode()
 
 
@@ -115,7 +125,7 @@ def located(text: str) -> list[Token]:
     if text.isascii():
         return [Token(found[0], *found.span()) for found in _ASCII_WORD.finditer(text.lower())]
     wide = spaced(text)
-    added = [cjk.start() + 2 * number + 1 for number, cjk in enumerate(_CJK.finditer(text))]
+    added = [cjk.start() + 2 * number + 1 for number, cjk in enumerate(_cjk().finditer(text))]
     data = wide.encode("utf-8", "replace")
     found: list[Token] = []
     byte = place = passed = 0

@@ -6,6 +6,8 @@ import base64
 import random
 import re
 import string
+import subprocess
+import sys
 import time
 from collections import Counter
 from collections.abc import Iterable
@@ -471,3 +473,15 @@ def test_of_look_alikes_written_without_sight_of_the_rules_few_are_masked() -> N
     taken = [one for one in unseen_secrets.LOOK_ALIKES if Redactor().text(one.text) != one.text]
     assert len(unseen_secrets.LOOK_ALIKES) > 150
     assert len(taken) <= len(unseen_secrets.LOOK_ALIKES) * 0.03, by_kind(taken)
+
+
+def test_expressions_are_compiled_when_a_text_has_their_mark() -> None:
+    counted = (
+        "from hermes_tui.redact import Redactor; from hermes_tui.redact.pattern import compiled;"
+        "size = lambda: compiled.cache_info().currsize;"
+        "print(size(), Redactor().text('nothing of them') and size(), Redactor().text('glpat-' + 'x' * 9) and size())"
+    )
+    found = subprocess.run([sys.executable, "-c", counted], check=True, capture_output=True, text=True).stdout
+    at_start, without, with_one = map(int, found.split())
+    assert (at_start, without) == (0, 0)
+    assert 0 < with_one < 12

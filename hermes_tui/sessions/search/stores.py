@@ -67,7 +67,7 @@ class CatalogueStores:
         self.sessions = tuple(dressed)
         """Newest first."""
         entries = [one for one in catalogue.entries() if wanted is None or one.source.agent in wanted]
-        self._shelves = tuple(sorted(_shelves(self.sessions, entries), key=_newest_first))
+        self._shelves = tuple(_shelves(self.sessions, entries))
         self.unread = tuple(problem for entry in entries for problem in entry.unread)
         """Why the list lacks sessions of some sources, or all."""
         self.waiting = snapshot.unread
@@ -192,24 +192,25 @@ def by_age(one: SessionSummary) -> tuple[datetime, datetime, str]:
     return one.created_at, one.updated_at, one.session_id
 
 
-def _newest_first(shelf: SourceSessions) -> float:
-    return -max((one.updated_at.timestamp() for one in shelf.sessions), default=shelf.source.modified)
-
-
 def _shelves(sessions: Iterable[SessionSummary], entries: Sequence[CachedSource]) -> Iterable[SourceSessions]:
-    """Each session on one shelf, though copies of it may lie in several sources."""
-    there: dict[tuple[str, str], list[tuple[int, str]]] = {}
+    """Each session on one shelf, though copies of it may lie in several sources. The sessions are given newest first,
+    and so are the shelves, each by its newest one."""
+    there: dict[str, list[tuple[int, str]]] = {}
     for number, entry in enumerate(entries):
         for one in entry.summaries:
-            there.setdefault((one.agent, one.session_id), []).append((number, one.path))
+            there.setdefault(one.unified_id, []).append((number, one.path))
     # Where comparing the sessions gave one another file, that is the file with its messages.
     by_path = {scrub(entry.source.path): number for number, entry in enumerate(entries)}
     held: dict[int, list[SessionSummary]] = {}
     for summary in sessions:
-        places = there.get((summary.agent, summary.session_id))
+        places = there.get(summary.unified_id)
         if places:
-            other = by_path.get(summary.path, places[0][0])
-            number = next((number for number, path in places if path == summary.path), other)
+            for place, path in places:
+                if path == summary.path:
+                    number = place
+                    break
+            else:
+                number = by_path.get(summary.path, places[0][0])
             held.setdefault(number, []).append(summary)
         elif summary.path in by_path:  # two sessions were given one id: the list tells them apart
             held.setdefault(by_path[summary.path], []).append(summary)
@@ -217,6 +218,6 @@ def _shelves(sessions: Iterable[SessionSummary], entries: Sequence[CachedSource]
         entry = entries[number]
         whole = len(kept) == len(entry.summaries)
         own = entry.summaries[0].session_id if whole and len(kept) == 1 else ""
-        renamed = own != kept[0].session_id and (kept[0].agent, kept[0].session_id) not in there
-        cut = is_cut(entry.problems)
+        renamed = own != kept[0].session_id and kept[0].unified_id not in there
+        cut = bool(entry.problems) and is_cut(entry.problems)
         yield SourceSessions(entry.source, tuple(kept), whole and not renamed, own if renamed else "", cut)

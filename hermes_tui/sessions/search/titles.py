@@ -29,7 +29,7 @@ class Titles(Generic[T]):
         self._known = {unit.passage.text: unit for unit in before._units.values()} if before is not None else {}
         self._units: dict[int, TextUnit] = {}
         """Those that were looked at: of ten thousand titles a search looks at few."""
-        self._odd = [at for at, text in enumerate(self._texts) if not Passage(text).plain]
+        self._odd = [at for at, text in enumerate(self._texts) if not (text.isascii() or Passage(text).plain)]
         """Those in which letters may stand for plain ones: they are always looked at."""
         lower = [text.lower() for text in self._texts]
         self._text = "\n".join(lower)

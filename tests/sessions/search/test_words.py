@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import unicodedata
 from itertools import pairwise
 
@@ -88,3 +90,12 @@ def test_spans_light_up_every_place() -> None:
     begun = [text[slice(*span)] for span in Passage(text).find(["deploy"], prefix=True)]
     assert begun == ["Deploy", "deploy", "déployé", "DEPLOYMENT", "deploy"]
     assert [text[slice(*span)] for span in Passage(text).find(["别", "山"])] == ["别山"]
+
+
+def test_what_tells_han_kana_and_hangul_apart_is_made_when_a_text_needs_it() -> None:
+    counted = (
+        "from hermes_tui.sessions import words; size = lambda: words._cjk.cache_info().currsize;"
+        "print(len(words.tokens('plain words')), size(), len(words.tokens('漢字')), size())"
+    )
+    found = subprocess.run([sys.executable, "-c", counted], check=True, capture_output=True, text=True).stdout
+    assert found.split() == ["2", "0", "2", "1"]

@@ -90,10 +90,14 @@ class Stock:
         self._asked = there
         if not (gone or fresh or written):
             return
-        for source in gone:
-            self._sources.pop(key_of(source), None)
-        self._sources.update((key_of(source), source) for source in fresh)
-        self._renew(written.union(map(key_of, gone), map(key_of, fresh)))
+        left = set(map(key_of, gone))
+        for key in left:
+            self._sources.pop(key, None)
+        come = {key_of(source): source for source in fresh}
+        self._sources.update(come)
+        others = (written | left) - come.keys()
+        known = (key_of(self._sources[key]) if key in self._sources else key for key in others)
+        self._renew((*come, *known))
 
     def _read(self, connection: apsw.Connection) -> set[Key]:
         """Bring up to date what is known; of which sources something was written since."""
@@ -114,16 +118,16 @@ class Stock:
         return set(written)
 
     def _renew(self, changed: Iterable[Key]) -> None:
+        """Say anew what there is of some sources. Their keys are made of their own strings: one copy is enough."""
         levels, numbers = dict(self._coverage.levels), dict(self._coverage.numbers)
         all_lost = dict(self._coverage.lost)
         for key in changed:
-            source, found = self._sources.get(key), self._known.get(key)
-            if source is not None and found is not None and found[1] == source.stamp:  # one copy of both is enough
-                key = key_of(source)
-                del self._known[key]
-                found = self._known[key] = (found[0], source.stamp, *found[2:])
-            number, stamp, level, _, lost = found if found is not None else _NOT_THERE
-            if source is None or stamp != source.stamp:
+            source = self._sources.get(key)
+            number, stamp, level, again, lost = self._known.pop(key, _NOT_THERE)
+            if number:
+                stamp = source.stamp if source is not None and source.stamp == stamp else stamp
+                self._known[key] = (number, stamp, level, again, lost)
+            if source is None or stamp is not source.stamp:
                 level = Level.NOTHING
             if level is not Level.NOTHING:
                 levels[key] = numbers[number] = level
@@ -143,6 +147,8 @@ def _differences(before: tuple[Source, ...], now: tuple[Source, ...]) -> tuple[S
     """What is not there any more, and what is new."""
     if before is now:
         return (), ()
+    if not before:
+        return (), now
     start = _alike(before, now)
     before, now = before[start:][::-1], now[start:][::-1]
     stop = _alike(before, now)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import os
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -21,7 +21,7 @@ from hermes_tui.platform.atomic_write import replacing
 from hermes_tui.platform.own_files import open_own
 from hermes_tui.platform.paths import private_dir
 
-__all__ = ["fingerprint", "forget_others", "read_part", "write_parts"]
+__all__ = ["fingerprint", "forget_others", "read_part", "read_parts", "write_parts"]
 
 _DIGEST = 16
 _LENGTH = 8
@@ -31,25 +31,30 @@ _KEPT_DAYS = 90
 def read_part(path: Path, magic: bytes, number: int) -> bytes | None:
     """The part of that number, counted from 0; None when it is not there as it was written. Raises nothing: whoever
     writes is told what is wrong with the place, and reading works without."""
+    return next(read_parts(path, magic, number), None)
+
+
+def read_parts(path: Path, magic: bytes, first: int = 0) -> Iterator[bytes | None]:
+    """The parts from that number on, one in memory at a time; None for each that is not there as it was written, and
+    none behind a length that cannot be. Raises nothing."""
     try:
         with os.fdopen(open_own(path), "rb", buffering=0) as file:
             if file.read(len(magic)) != magic:
-                return None
-            size = os.fstat(file.fileno()).st_size
-            for _ in range(number):
-                header = file.read(_DIGEST + _LENGTH)
-                file.seek(min(_length(header), size), os.SEEK_CUR)
-            header = file.read(_DIGEST + _LENGTH)
-            if len(header) != _DIGEST + _LENGTH or _length(header) > size - file.tell():
-                return None
-            payload = file.read(_length(header))
+                return
+            size, number = os.fstat(file.fileno()).st_size, 0
+            while len(header := file.read(_DIGEST + _LENGTH)) == _DIGEST + _LENGTH:
+                length = int.from_bytes(header[_DIGEST:], "little")
+                if length > size - file.tell():
+                    return
+                if number < first:
+                    file.seek(length, os.SEEK_CUR)
+                else:
+                    payload = file.read(length)
+                    yield payload if _digest(payload) == header[:_DIGEST] else None
+                    del payload  # before the next one is read
+                number += 1
     except OSError:
-        return None
-    return payload if _digest(payload) == header[:_DIGEST] else None
-
-
-def _length(header: bytes) -> int:
-    return int.from_bytes(header[_DIGEST:], "little")
+        return
 
 
 def write_parts(path: Path, magic: bytes, parts: Iterable[bytes | bytearray]) -> None:

@@ -378,7 +378,7 @@ class SessionManager:
         tagged = costs.tagged(sessions)
         if wanted == "shown":
             return costs.shown(tagged), len(costs.pending(tagged))
-        return (costs.all_priced(tagged) if wanted == "exact" else tagged), 0
+        return (costs.all_priced(tagged), costs.left) if wanted == "exact" else (tagged, 0)
 
     def _known(self, agent: str, session_id: str) -> SessionSummary | None:
         current = self._catalogue.current

@@ -66,8 +66,8 @@ def may_hold(path: str, needles: Collection[bytes], promise: Verbatim) -> bool:
     with open_file(path) as fd:
         size = os.fstat(fd).st_size
         at = 0
-        while (at := data_from(fd, at, size)) < size:
-            block = read_at(fd, at, _BLOCK + _OVERLAP)
+        while (at := data_from(fd, at, size) if size > _BLOCK else at) < size:
+            block = read_at(fd, at, min(_BLOCK + _OVERLAP, size - at))  # room for more would be made, and let go
             if not block:
                 break
             if _may_hold(block.lower(), needles, promise, letters, numeric):

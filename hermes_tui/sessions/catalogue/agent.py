@@ -68,6 +68,9 @@ def _is_left(source: Source) -> bool:
 GONE_KEPT = 100
 """Sessions of an agent that are gone and still listed, the last ones: over weeks thousands come and go."""
 
+_UNSHARED = 20_000
+"""Sources that are kept as they come out of the file where nobody asks for less: to share strings takes longer."""
+
 
 class _Looked(NamedTuple):
     """What one look at an agent's places found."""
@@ -132,8 +135,9 @@ class AgentSessions:
         return news
 
     def restore(self, entry: CachedSource, *, shares: bool = True) -> None:
-        """Take over what was known when the program last ran; its strings are those of others, with `shares`."""
-        if shares:
+        """Take over what was known when the program last ran; its strings are those of others, with `shares` and
+        where there are many."""
+        if shares or len(self.entries) >= _UNSHARED:
             share_strings(entry)
         self.entries[entry.source.path, entry.source.session_id] = entry
         self._stale = True

@@ -1,8 +1,8 @@
 """The cache file of the session list and of what sessions cost.
 
 A cache, never a truth: delete it at any time. A damaged file, or one of another version of this program, counts as
-absent. Three parts of MessagePack: a list of `CachedSource`, what is added up of their calls (`cost.summary`), and a
-`FirstPicture`, which alone is read for the first picture.
+absent. Parts of MessagePack: what is added up of the calls (`cost.summary`); a `FirstPicture`, which alone is read
+for the first picture; lists of `CachedSource`, one of which is in memory at a time beside what is made of it.
 """
 
 from __future__ import annotations
@@ -10,12 +10,13 @@ from __future__ import annotations
 import hashlib
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 
 import msgspec
 from msgspec.structs import replace
 
-from hermes_tui.sessions.checksummed_file import forget_others, read_part, write_parts
+from hermes_tui.sessions.checksummed_file import forget_others, read_part, read_parts, write_parts
 from hermes_tui.sessions.marks import OwnMarks
 from session_adapters.base import Environment, Source
 from session_adapters.model import Problem, SessionSummary
@@ -23,9 +24,23 @@ from session_adapters.reading.bounds import is_cut
 from session_adapters.registry import BUILT_IN
 from session_adapters.usage import Usage
 
-__all__ = ["CachedSource", "FirstPicture", "cache_name", "load", "load_labels", "load_picture", "load_sums", "save"]
+__all__ = [
+    "TOGETHER",
+    "CachedSource",
+    "FirstPicture",
+    "cache_name",
+    "load",
+    "load_labels",
+    "load_picture",
+    "load_sums",
+    "save",
+]
 
-_MAGIC = b"hermes-tui catalogue 6\n"
+_MAGIC = b"hermes-tui catalogue 7\n"
+_SUMS, _PICTURED, _LISTED = range(3)
+"""Numbers of the parts; from the last one on there are entries."""
+TOGETHER = 1000
+"""Entries in one part."""
 
 
 class CachedSource(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -73,7 +88,7 @@ class CachedSource(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
         """The same, with the calls of all its sessions."""
         found = tuple(calls)
         try:
-            packed: bytes | tuple[Usage, ...] = zlib.compress(_ENCODER.encode(found), 1)
+            packed: bytes | tuple[Usage, ...] = zlib.compress(_ENCODER.encode(found), 1) if found else ()
         except (OverflowError, ValueError):  # a number too large for MessagePack
             packed = found
         callers = tuple(dict.fromkeys(call.session_id for call in found).keys() - self.names)
@@ -155,17 +170,16 @@ def cache_name(environment: Environment) -> str:
     return f"catalogue-{hashlib.blake2b(text, digest_size=6).hexdigest()}.msgpack"
 
 
-def load(path: Path, picture: FirstPicture = _NOTHING) -> list[CachedSource]:
-    """The entries in the file; none when it is missing, damaged or of another version. A summary that equals the
-    one in `picture` is that one, so that it is not in memory twice."""
-    part = read_part(path, _MAGIC, 0)
-    if part is None:
-        return []
+def load(path: Path, picture: FirstPicture = _NOTHING) -> Iterator[CachedSource]:
+    """The entries in the file, without those of damaged parts; none when it is missing or of another version. A
+    summary that equals the one in `picture` is that one, so that it is not in memory twice."""
     shown = {one.unified_id: one for one in picture.sessions}
-    try:
-        return [_entry(raw, shown) for raw in _ENTRIES.decode(part)] if shown else _WHOLE.decode(part)
-    except (msgspec.MsgspecError, ValueError, RecursionError):
-        return []
+    for part in filter(None, read_parts(path, _MAGIC, _LISTED)):
+        try:
+            entries = [_entry(raw, shown) for raw in _ENTRIES.decode(part)] if shown else _WHOLE.decode(part)
+        except (msgspec.MsgspecError, ValueError, RecursionError):
+            continue
+        yield from entries
 
 
 def _entry(raw: msgspec.Raw, shown: Mapping[str, SessionSummary]) -> CachedSource:
@@ -179,7 +193,7 @@ def _entry(raw: msgspec.Raw, shown: Mapping[str, SessionSummary]) -> CachedSourc
 def load_picture(path: Path) -> FirstPicture | None:
     """The picture in the file, without reading the entries; None when it is missing, damaged or of another
     version."""
-    part = read_part(path, _MAGIC, 2)
+    part = read_part(path, _MAGIC, _PICTURED)
     try:
         return None if part is None else _PICTURE.decode(part)
     except (msgspec.MsgspecError, ValueError, RecursionError):
@@ -188,7 +202,7 @@ def load_picture(path: Path) -> FirstPicture | None:
 
 def load_labels(path: Path) -> FirstPicture:
     """The picture in the file without its sessions, of which there may be very many; empty as `load_picture`."""
-    part = read_part(path, _MAGIC, 2)
+    part = read_part(path, _MAGIC, _PICTURED)
     try:
         return _NOTHING if part is None else FirstPicture(labels=_LABELS.decode(part).labels)
     except (msgspec.MsgspecError, ValueError, RecursionError):
@@ -198,7 +212,7 @@ def load_labels(path: Path) -> FirstPicture:
 def load_sums(path: Path) -> bytes:
     """What is added up of the calls, as it was given to `save`; nothing when it is missing, damaged or of another
     version."""
-    return read_part(path, _MAGIC, 1) or b""
+    return read_part(path, _MAGIC, _SUMS) or b""
 
 
 def save(path: Path, entries: Iterable[CachedSource], picture: FirstPicture = _NOTHING, sums: bytes = b"") -> None:
@@ -210,9 +224,11 @@ def save(path: Path, entries: Iterable[CachedSource], picture: FirstPicture = _N
 
 def _parts(entries: Iterable[CachedSource], picture: FirstPicture, sums: bytes) -> Iterator[bytes | bytearray]:
     """One after the other: of many sessions each is large."""
-    yield _encoded(entries)
     yield sums
     yield _encoded_picture(picture)
+    rest = iter(entries)
+    while some := tuple(islice(rest, TOGETHER)):
+        yield _encoded(some)
 
 
 def _encoded_picture(picture: FirstPicture) -> bytes:

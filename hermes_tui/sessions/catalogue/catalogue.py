@@ -33,6 +33,7 @@ READ_FIRST = 60
 hold none and some lie below others."""
 _SAVE_EVERY = 60.0
 """Seconds between two writes of the cache file while sessions keep changing."""
+_PROGRESS = 0.3  # the part of its time that a refresh reads in any case, however long what comes before took
 
 
 class Catalogue:
@@ -60,7 +61,7 @@ class Catalogue:
         self._unsaved = False
         self._sums: bytes | None = None
         self.seconds: float | None = None
-        """Of the processor's time that each `refresh` may take to read files; None: as long as it takes."""
+        """Of the processor's time that each `refresh` may take until it has read files; None: as long as it takes."""
         self.shares = True  # equal strings are in memory once: a command that ends soon does without
         self._saved_at: float | None = None
         self._own_problem: Problem | None = None
@@ -116,13 +117,14 @@ class Catalogue:
         """
         wanted = self._wanted(agents)
         with self._work:
+            begun = time.thread_time()
             self._load()
             absent = [] if everywhere else [agent for agent in wanted if self._is_absent(agent)]
             for agent in absent:
                 self._agents[agent].absent(self._adapters.label(agent).label)
-            self._look([agent for agent in wanted if agent not in absent])
+            self._look([agent for agent in wanted if agent not in absent], begun)
             if not any(state.related for state in self._agents.values()):
-                self._look(absent)
+                self._look(absent, begun)
             return self._publish()
 
     def _is_absent(self, agent: str) -> bool:
@@ -131,7 +133,7 @@ class Catalogue:
 
         return not self._agents[agent].entries and not may_have_sessions(agent, self._adapters.environment)
 
-    def _look(self, agents: Iterable[str]) -> None:
+    def _look(self, agents: Iterable[str], begun: float) -> None:
         seconds = self.seconds
         looked: list[tuple[int, AgentSessions, Adapter]] = []
         for agent in agents:
@@ -143,7 +145,7 @@ class Catalogue:
                 continue
             looked.append((state.look(adapter), state, adapter))
         looked.sort(key=lambda one: one[0])  # what those that have little leave goes to the others
-        until = time.thread_time() + (seconds or 0.0)
+        until = max(begun, time.thread_time() - (1.0 - _PROGRESS) * (seconds or 0.0)) + (seconds or 0.0)
         for at, (_, state, adapter) in enumerate(looked):
             share = None if seconds is None else (until - time.thread_time()) / (len(looked) - at)
             self._unsaved = state.read_new(adapter, share) or self._unsaved
@@ -375,10 +377,7 @@ class Catalogue:
         if self._picture is not None:
             self._forget_old()
         states = self._agents.values()
-        problems = sorted(
-            (problem for state in states for problem in state.problems),
-            key=lambda problem: (problem.agent, problem.path),
-        )
+        problems = sorted((one for state in states for one in state.problems), key=lambda one: (one.agent, one.path))
         by_id = {one.unified_id: one for state in states for one in state.sessions}
         everything = sorted(by_id.values(), key=newest_first)
         sessions = tuple(one for one in everything if one.kind != "memory")

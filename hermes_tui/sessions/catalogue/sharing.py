@@ -1,4 +1,4 @@
-"""Keeps equal strings once: agents, directories, models, branches.
+"""Keeps equal values once: agents, directories, models, branches, times.
 
 A third of what a long list takes in memory would be such repetitions. The values stay equal, so nothing else changes.
 """
@@ -6,6 +6,7 @@ A third of what a long list takes in memory would be such repetitions. The value
 from __future__ import annotations
 
 from sys import intern
+from typing import Any
 
 from msgspec.structs import force_setattr
 
@@ -15,6 +16,8 @@ __all__ = ["share_strings"]
 
 _OF_SUMMARY = ("agent", "cwd", "model", "git_branch", "source", "profile", "end_reason", "status")
 _OF_SOURCE = ("agent", "root", "layout", "profile")
+_SHORT = 20
+"""Characters of a fact without a field that others may have too: versions and kinds, not ids and times."""
 
 
 def share_strings(entry: CachedSource) -> None:
@@ -37,3 +40,14 @@ def share_strings(entry: CachedSource) -> None:
             force_setattr(summary, "session_id", source.session_id)
         if summary.preview == summary.title:
             force_setattr(summary, "preview", summary.title)
+        if summary.updated_at == summary.created_at:
+            force_setattr(summary, "updated_at", summary.created_at)
+        _share_facts(summary.raw)
+
+
+def _share_facts(raw: dict[str, Any]) -> None:
+    for name, value in raw.items():
+        if type(value) is str and len(value) < _SHORT:
+            raw[name] = intern(value)
+        elif type(value) is list:  # directories, branches
+            value[:] = [intern(one) if type(one) is str else one for one in value]

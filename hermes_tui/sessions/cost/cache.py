@@ -59,13 +59,13 @@ class CostCache:
         self._index: tuple[Mapping[str, tuple[int, ...]], RunIndex] = ({}, RunIndex())
 
     def refresh(self) -> SpendSummary:
-        """The sheet of the sessions as last listed; reads only what changed since the last time."""
+        """The sheet of the sessions as last listed; reads only what changed, as long as the catalogue may."""
         with self._work:
             sheet = self.current()
             if sheet is None:
                 entries, sessions = self._listed()
-                counted = read_calls(entries, self._adapters)
-                self._catalogue.update(zip(entries, counted, strict=True))
+                counted = read_calls(entries, self._adapters, self._catalogue.seconds)
+                self._catalogue.update(pair for pair in zip(entries, counted, strict=True) if pair[0] is not pair[1])
                 sheet = self._sheet = self._kept(self._add_up(counted, sessions))
                 self._split = _NO_CALLS
             return sheet
@@ -192,13 +192,11 @@ class CostCache:
         """Changes with every source and whether its calls are there, with the prices, with the zone that days are
         counted in, and with what the sessions are to each other."""
         digest = hashlib.blake2b(digest_size=16)
-        digest.update(repr((self.prices.edition, time.tzname, time.timezone, time.altzone)).encode())
+        digest.update(repr((len(sessions), self.prices.edition, time.tzname, time.timezone, time.altzone)).encode())
         digest.update(repr(sorted(self._index[0].items())).encode())
-        stamps = [
-            (*key_of(one.source), one.source.stamp, one.exact, one.calls is None or bool(one.uncounted))
-            for one in entries
-        ]
-        digest.update(marshal.dumps((len(sessions), stamps), 2))  # faster than `repr`; 2 knows no references
+        for one in entries:
+            stamp = (*key_of(one.source), one.source.stamp, one.exact, one.calls is None or bool(one.uncounted))
+            digest.update(marshal.dumps(stamp, 2))  # faster than `repr`; 2 knows no references
         return digest.digest()
 
     def _kept(self, sheet: SpendSummary) -> SpendSummary:
@@ -214,16 +212,19 @@ class CostCache:
         runs = _by_session(index)
         by_id = {one.unified_id: one for one in sessions}
         chosen, copies = _chosen(entries, sessions)
-        self._books = {name: self._book(by_id[name], *one, runs.get(name, ())) for name, one in chosen.items()}
+        told = {name: one for name, one in chosen.items() if one[0].calls or name in runs}
+        self._books = {name: self._book(by_id[name], *one, runs.get(name, ())) for name, one in told.items()}
         own = {name: book.cost for name, book in self._books.items()}
         if self.last().edition == self.prices.edition:
             looked = {one.agent for one in sessions}
             own.update(item for item in self.last().own.items() if item[0].partition(":")[0] not in looked)
         problems = [one for entry in entries for one in (*entry.unread, *entry.call_problems)]
+        left = sum(not (entry.is_counted or entry.call_problems) for entry in entries)
         return SpendSummary(
-            key=self._key(entries, sessions),
-            rows=self._rows(sorted((by_id[name] for name in chosen), key=_owner), chosen, runs),
-            own=own,
+            key=b"" if left else self._key(entries, sessions),
+            left=left,
+            rows=self._rows(sorted((by_id[name] for name in self._books), key=_owner), chosen, runs),
+            own={**dict.fromkeys(chosen), **own},
             copies=frozenset(copies),
             runs={name: len(some) for name, some in runs.items() if name not in copies},
             tags={unified_id(*name): tags for name, tags in index.tags().items()},

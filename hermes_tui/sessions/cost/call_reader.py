@@ -10,7 +10,8 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+import time
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -52,10 +53,23 @@ class CallsAnswer(msgspec.Struct, frozen=True):
     """What was found out about the prices of the models that were called (`Prices.found`)."""
 
 
-def read_calls(entries: Iterable[CachedSource], adapters: Adapters) -> list[CachedSource]:
-    """The same with the calls of all their sessions; of those that did not change nothing is read."""
+def read_calls(
+    entries: Sequence[CachedSource], adapters: Adapters, seconds: float | None = None
+) -> list[CachedSource]:
+    """The same with the calls of all their sessions; of those that did not change nothing is read. The newest first
+    where the time of the processor that it may take is given: the others come back as they are."""
     adapter = cache(adapters.get)  # which looks at the whole environment each time
-    return [entry if entry.is_counted else _counted(entry, adapter) for entry in entries]
+    found = list(entries)
+    todo = [number for number, entry in enumerate(found) if not entry.is_counted]
+    until = None
+    if seconds is not None:
+        todo.sort(key=lambda number: -found[number].source.modified)
+        until = time.thread_time() + seconds
+    for number in todo:
+        found[number] = _counted(found[number], adapter)
+        if until is not None and time.thread_time() > until:
+            break
+    return found
 
 
 def ask_helper(question: CallsQuestion) -> CallsAnswer | None:

@@ -73,7 +73,12 @@ class CostDesk:
     @property
     def problems(self) -> tuple[Problem, ...]:
         """What could not be read when the sheet was last made."""
-        return self.sheet().problems
+        return self._ledger.last().problems
+
+    @property
+    def left(self) -> int:
+        """Files that there was no time to read for it (`Catalogue.seconds`)."""
+        return self._ledger.last().left
 
     def tagged(self, sessions: Sequence[SessionSummary]) -> list[SessionSummary]:
         """The sessions with the tags that agent-mux gave them."""

@@ -69,3 +69,5 @@ class SpendSummary(SpendPrices, frozen=True, kw_only=True):
     strangers: tuple[Run, ...] = ()
     """Runs of sessions that no store has."""
     problems: tuple[Problem, ...] = ()
+    left: int = 0
+    """Files that there was no time to add up: their sessions have no calls here."""

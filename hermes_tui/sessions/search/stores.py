@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
-from functools import cached_property
+from functools import cache, cached_property
 from heapq import merge
 from typing import NamedTuple
 
@@ -55,7 +55,7 @@ class CatalogueStores:
     ) -> None:
         """What the catalogue knows by now of `agents` (None: all), with what `dress` fills in. Bring it up to date
         before."""
-        self._adapters = adapters
+        self._adapter = cache(adapters.get)  # which looks at the whole environment each time
         wanted = None if agents is None else frozenset(agents)
         snapshot = catalogue.snapshot
         known = (
@@ -149,7 +149,7 @@ class CatalogueStores:
     def adapter(self, agent: str) -> Adapter:
         """Raises `AdapterBroken`."""
         try:
-            return self._adapters.get(agent)
+            return self._adapter(agent)
         except AgentNotFound:
             raise LookupError(f"no adapter is called {agent!r}") from None
 

@@ -13,6 +13,7 @@ import pytest
 from hermes_tui.sessions import checksummed_file
 from hermes_tui.sessions.catalogue import cache
 from hermes_tui.sessions.catalogue.cache import CachedSource, FirstPicture, cache_name
+from hermes_tui.sessions.checksummed_file import read_parts
 from session_adapters.base import Environment, Source
 from session_adapters.model import SessionSummary
 from support import REPOSITORY
@@ -22,6 +23,12 @@ from tiny_home import TinyHome
 def cached(directory: Path) -> Path:
     (path,) = directory.glob("catalogue-*.msgpack")
     return path
+
+
+def flipped(data: bytes, at: int) -> bytes:
+    """The same with one bit of that byte the other way round."""
+    at %= len(data)
+    return data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :]
 
 
 def test_mode_and_place(tiny_home: TinyHome, tmp_path: Path) -> None:
@@ -49,8 +56,14 @@ def test_a_damaged_file_is_rebuilt(
     if damage == "version":
         monkeypatch.setattr(checksummed_file, "__version__", "99.0")
     else:
-        flipped = data[:-20] + bytes([data[-20] ^ 1]) + data[-19:]
-        made = {"flip": flipped, "cut": data[:-1], "empty": b"", "junk": b"\xff" * 99, "header": b"x" + data}
+        pictured = data.index(b"labels")
+        made = {
+            "flip": flipped(data, pictured),
+            "cut": data[:pictured],
+            "empty": b"",
+            "junk": b"\xff" * 99,
+            "header": b"x" + data,
+        }
         path.write_bytes(made[damage])
     catalogue = tiny_home.manager(directory).catalogue
     assert catalogue.saved().sessions == ()
@@ -65,13 +78,28 @@ def test_a_first_picture_needs_no_entry_and_entries_need_no_picture(tiny_home: T
     whole = tiny_home.manager(directory).catalogue.refresh()
     path = cached(directory)
     data = path.read_bytes()
-    middle = data.index(b"\n") + 101  # inside the entries, which come first
-    path.write_bytes(data[:middle] + bytes([data[middle] ^ 1]) + data[middle + 1 :])
-    assert cache.load(path) == []
+    path.write_bytes(flipped(data, -20))  # inside the entries, which come last
+    assert list(cache.load(path)) == []
     assert tiny_home.manager(directory).catalogue.saved().sessions == whole.sessions
-    path.write_bytes(data[:-20])
+    path.write_bytes(flipped(data, data.index(b"labels")))
     assert cache.load_picture(path) is None
-    assert len(cache.load(path)) == 2
+    assert len(list(cache.load(path))) == 2
+
+
+def test_of_many_entries_only_those_of_a_damaged_part_are_lost(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And of a long list one part is in memory at a time."""
+    monkeypatch.setattr(cache, "TOGETHER", 10)
+    names = [f"s{number:02}" for number in range(35)]
+    path = tmp_path / "catalogue-x.msgpack"
+    cache.save(path, [CachedSource(source=Source(agent="tiny", path=f"/{name}", stamp=(1,))) for name in names])
+    assert [one.source.path for one in cache.load(path)] == [f"/{name}" for name in names]
+    data = path.read_bytes()
+    path.write_bytes(flipped(data, data.index(b"/s15")))
+    assert [one.source.path for one in cache.load(path)] == [f"/{name}" for name in (*names[:10], *names[20:])]
+    largest = max(len(part or b"") for part in read_parts(path, data.partition(b"\n")[0] + b"\n"))
+    assert largest < len(data) / 3
 
 
 def test_what_the_picture_shows_is_not_in_memory_a_second_time(tiny_home: TinyHome, tmp_path: Path) -> None:
@@ -85,7 +113,7 @@ def test_what_the_picture_shows_is_not_in_memory_a_second_time(tiny_home: TinyHo
     read = {one.session_id: one for entry in cache.load(cached(directory), picture) for one in entry.summaries}
     assert read["parent"] is shown["parent"]
     assert (read["child"].kind, shown["child"].kind) == ("session", "fork")
-    assert cache.load(cached(directory)) == cache.load(cached(directory), picture)
+    assert list(cache.load(cached(directory))) == list(cache.load(cached(directory), picture))
 
 
 def test_a_session_that_cannot_be_kept_is_missing_in_the_first_picture_alone(tmp_path: Path) -> None:
@@ -125,7 +153,7 @@ def test_a_value_that_cannot_be_kept_costs_only_its_own_entry(tmp_path: Path) ->
     path = tmp_path / "catalogue-x.msgpack"
     cache.save(path, [entry("a", {}), entry("b", {"big": 2**70}), entry("c", {"text": "é"})])
     assert [one.summaries[0].session_id for one in cache.load(path)] == ["a", "c"]
-    assert cache.load(path)[1] == entry("c", {"text": "é"})
+    assert list(cache.load(path))[1] == entry("c", {"text": "é"})
 
 
 def test_other_agents_stay_in_the_file(tiny_home: TinyHome, tmp_path: Path) -> None:

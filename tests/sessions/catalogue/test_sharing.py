@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 import msgspec
 
 from hermes_tui.sessions.catalogue.cache import CachedSource
 from hermes_tui.sessions.catalogue.sharing import share_strings
 from session_adapters.base import Source
 from session_adapters.model import SessionSummary
+
+_BEGUN = datetime(2026, 11, 6, 15, 25, 49, tzinfo=UTC)
 
 
 def made(number: int) -> bytes:
@@ -23,6 +27,9 @@ def made(number: int) -> bytes:
         models=("a-model", "b-model"),
         git_branch="feature/some branch",
         path=path,
+        created_at=_BEGUN,
+        updated_at=_BEGUN,
+        raw={"version": "2.1.0", "firstUuid": f"{number:036}", "branches": ["feature/some branch"], "count": 7},
     )
     source = Source(agent="tiny", path=path, stamp=(1, 2), session_id=str(number) * 20, root="/home/dev/.tiny")
     return msgspec.msgpack.encode(CachedSource(source=source, summaries=(summary,)))
@@ -43,3 +50,6 @@ def test_equal_strings_are_one_and_nothing_else_changes() -> None:
     assert first.path is one.source.path
     assert first.session_id is one.source.session_id
     assert first.preview is first.title
+    assert first.updated_at is first.created_at
+    assert first.raw["version"] is second.raw["version"]
+    assert first.raw["branches"][0] is first.git_branch

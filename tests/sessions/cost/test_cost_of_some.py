@@ -89,3 +89,34 @@ def test_only_the_files_of_what_is_printed_are_read(home: Path, tmp_path: Path, 
     found = manager.exact(first)
     assert {one.unified_id: one.cost for one in found} == {one.unified_id: sheet.own[one.unified_id] for one in found}
     assert 0 < len(asked) <= len({one.path for one in first})
+
+
+def test_what_there_is_no_time_to_add_up_is_said_and_goes_on(home: Path, tmp_path: Path, asked: list[str]) -> None:
+    """Of 100,000 small files that the list knew, a cost report read all: 22 s of the processor."""
+    whole = manager_of(home, tmp_path / "other")
+    whole.catalogue.refresh()
+    sheet = whole.costs.sheet()
+    assert not sheet.left and len(asked) > 3
+    manager_of(home, tmp_path / "cache").catalogue.refresh()
+
+    before = len(whole.catalogue.entries())
+    for _ in range(before):
+        asked.clear()
+        manager = manager_of(home, tmp_path / "cache")
+        manager.catalogue.seconds = 0.0
+        total = manager.total_cost()
+        assert len(asked) <= 1, "one file in each run makes progress"
+        left = manager.costs.left
+        assert left < before
+        before = left
+        known = {one.unified_id for one in manager.list()} - manager.pending_costs(manager.list())
+        assert {name: sheet.own[name] for name in known} == {
+            one.unified_id: one.cost for one in manager.list() if one.unified_id in known
+        }
+        if not left:
+            break
+        assert total.session_count == len(manager.list()), "those that are not added up yet are sessions, too"
+    assert not before
+    after = manager_of(home, tmp_path / "cache")
+    after.catalogue.refresh()
+    assert (after.costs.sheet().rows, after.costs.sheet().own) == (sheet.rows, sheet.own)

@@ -174,6 +174,16 @@ class Terminal:
             moments, self._taken = list(self._taken), []
         return began, before, moments
 
+    def answer(self, keys: bytes, limit: float) -> tuple[float, float | None]:
+        """Type, and wait for the first byte: when both were, None where none came within so many seconds."""
+        with self._news:
+            self._taken = []
+        began = time.perf_counter()
+        self.send(keys)
+        with self._news:
+            self._news.wait_for(lambda: bool(self._taken) or self.ended, limit)
+            return began, self._taken[0] if self._taken else None
+
     def wait(self, seconds: float) -> None:
         """Let so much time pass, or less if the program ends."""
         end = time.perf_counter() + seconds

@@ -24,6 +24,7 @@ from hermes_tui.lifecycle.operations.record import AuditRecord, Operation
 from hermes_tui.lifecycle.operations.record_rules import check_record, misfit
 from hermes_tui.lifecycle.operations.sessions.kept_rows import KeptRows
 from hermes_tui.lifecycle.operations.sessions.planning import draw_up_sessions
+from hermes_tui.lifecycle.operations.sessions.promises import broken_promise
 from hermes_tui.lifecycle.operations.sessions.tables import session_tables
 from hermes_tui.lifecycle.operations.sessions.undo import draw_up_sessions_undo
 from hermes_tui.lifecycle.operations.undo import draw_up_undo
@@ -113,21 +114,8 @@ class Operations:
         return ""
 
     def _promised(self, plan: Plan) -> str:
-        """An operation that waits for its lane's next message has said where that goes: neither is that session taken
-        away, nor one opened again that it has closed."""
-        request = plan.request
-        if request.kind not in SESSION_KINDS or request.kind == "rename":
-            return ""
-        gone = {*([request.session] if request.session else []), *(one.session_id for one in plan.changes.removed)}
-        for one in self._history.history().operations:
-            begun = one.begun
-            counts = {begun.session_id, *begun.older} if request.kind == "reopen" else {begun.becomes}
-            if one.outcome is None and begun.home == plan.home and begun.keys and counts & gone:
-                found = self._history.judged(one)
-                if found.state == "pending":
-                    kind = begun.request.kind if begun.request else "operation"
-                    return f"{kind} {one.id} of lane {begun.keys[0]} waits for its next message; undo that first"
-        return ""
+        home = home_of(self._environment, plan.request.profile)
+        return broken_promise(plan, self._history, self._kept, home, self._environment.proc, self._clock())
 
     def _drawn(self, request: Request, rows: StoredLanes, home: HermesHome, new: str = "") -> Plan:
         proc = self._environment.proc

@@ -170,8 +170,11 @@ class SessionSteps:
     def _filters(self) -> list[tuple[str, str, Any]]:
         """Of a prune: the filter, what it means in SQL, and its value."""
         lane = self.random.choice(self.talks).lane
-        (chat,) = self.world.sql("SELECT chat_id FROM sessions WHERE session_key = ?", lane.key)[0]
-        (reason,) = self.random.choice(self.world.sql("SELECT DISTINCT end_reason FROM sessions"))
+        chats = self.world.sql("SELECT chat_id FROM sessions WHERE session_key = ?", lane.key)
+        (chat,) = chats[0] if chats else (lane.chat,)  # a lane's every session may have been deleted
+        (reason,) = self.random.choice(
+            self.world.sql("SELECT DISTINCT end_reason FROM sessions ORDER BY 1") or [("",)]
+        )
         before = datetime.now() - timedelta(seconds=self.random.choice((5, 20, 60)))
         return [
             ("chat_id", "chat_id = ?", chat),

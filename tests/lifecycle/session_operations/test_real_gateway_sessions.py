@@ -62,6 +62,32 @@ def test_what_a_pending_operation_has_promised_is_kept(world: RealWorld) -> None
     done(world, kind="delete", session=old)
 
 
+def test_nothing_comes_in_the_place_of_a_fresh_session(world: RealWorld) -> None:
+    """Of what was ended or deleted before the reset, it has closed nothing: Hermes would take it up all the same."""
+    lane = world.direct()
+    olds = []
+    for word in ("W1", "W2", "W3"):
+        assert lane.say(word) == [word]
+        olds.append(lane.session_id)
+        lane.apply("reset")
+    assert lane.say("W4") == ["W4"]
+    reopened, ended, deleted = olds
+    for one in (ended, deleted):
+        done(world, kind="reopen", session=one)
+    over = done(world, kind="end", session=ended)
+    gone = done(world, kind="delete", session=deleted)
+    reset = lane.apply("reset")
+    waits = f"reset {reset.operation} of lane {lane.key} waits for its next message; undo that first"
+    assert world.operations.plan(Request(kind="reopen", session=reopened)).refusal == waits
+    for done_before in (over, gone):
+        assert world.operations.undo(done_before.operation).refusal == waits
+    assert lane.say("W5") == ["W5"]
+    lane.became(reset, "done")
+    for done_before in (over, gone):
+        assert world.operations.apply(world.operations.undo(done_before.operation)).state == "done"
+    assert lane.say("W6") == ["W5", "W6"], "they are open, and the lane stays where it is"
+
+
 def test_beside_a_running_gateway(world: RealWorld) -> None:
     lane = world.direct()
     assert lane.say("W1") == ["W1"]

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from hermes_tui.errors import OperationRefused, StoreError
-from hermes_tui.lifecycle.operations.plan import Removal
+from hermes_tui.lifecycle.operations.plan import Cell, Removal
 from hermes_tui.lifecycle.operations.sessions.tables import SessionTables, quoted
 from hermes_tui.lifecycle.state_db.connection.rows import Row
 from hermes_tui.lifecycle.state_db.connection.store import Store
@@ -87,6 +87,13 @@ class KeptRows:
     def titles(self, operation: str) -> dict[str, str]:
         """Session → its title, of those that have one. Raises `OperationRefused`."""
         return {str(kept["id"]): str(kept["title"]) for kept in self._read(operation) if kept.get("title")}
+
+    def sessions(self, operation: str) -> dict[str, dict[str, Cell]]:
+        """Session → its row, of texts and numbers alone. Raises `OperationRefused`."""
+        return {
+            str(kept["id"]): {name: value for name, value in kept.items() if not isinstance(value, (list, dict))}
+            for kept in self._read(operation)
+        }
 
     def _read(self, operation: str) -> Iterator[Row]:
         path = self.path(operation)

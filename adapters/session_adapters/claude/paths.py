@@ -43,6 +43,8 @@ _DEPTH = 6
 """Folders below `subagents/` (2.1.x has `workflows/<name>/`)."""
 _PID_FILE = re.compile(r"[1-9][0-9]{0,9}\.json")
 _SMALL = 256 << 10
+_PROCESSES = 1000
+"""Files of processes that are looked into; each is read at every look."""
 
 
 class HelperMeta(Struct, rename="camel"):
@@ -232,9 +234,11 @@ def live_sessions(environment: Environment) -> Mapping[str, Liveness]:
 
 def _processes(root: Path, report: Report) -> Iterator[tuple[int, _Process]]:
     """What processes wrote of themselves, by their ids."""
-    for entry in _entries(root / "sessions", report):
-        if not _PID_FILE.fullmatch(entry.name):
-            continue
+    found = [entry for entry in _entries(root / "sessions", report) if _PID_FILE.fullmatch(entry.name)]
+    if len(found) > _PROCESSES:
+        reason = f"holds {len(found):,} files of processes, of which {_PROCESSES:,} are read: which sessions are open"
+        report(Problem(agent="claude", path=printable(root / "sessions"), reason=f"{reason} is not known for sure"))
+    for entry in found[:_PROCESSES]:
         pid = int(entry.name.removesuffix(".json"))
         try:
             process = _PROCESS.one(read_small(entry.path, _SMALL))

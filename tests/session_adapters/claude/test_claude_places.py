@@ -219,6 +219,21 @@ def test_a_damaged_file_of_a_process_is_told_with_the_list_once_nobody_writes_it
     assert set(reader.live()) == {"open"}
 
 
+def test_of_very_many_files_of_processes_some_are_read_and_that_is_said(tmp_path: Path) -> None:
+    """All were, twice in a list: a gigabyte in 5,000 of them took a second, 100,000 took as long as they liked."""
+    for pid in range(1, 3001):
+        process(tmp_path, pid, "open", "500")
+    reader = ClaudeAdapter(Environment(home=tmp_path, proc=fake_proc(tmp_path, p1=500)))
+    METER.reset()
+    problems: list[Problem] = []
+    assert list(reader.sources(problems.append)) == []
+    assert set(reader.live()) == {"open"}
+    assert METER.opened <= 2000
+    (problem,) = problems
+    assert problem.path == f"{tmp_path}/.claude/sessions"
+    assert problem.reason.startswith("holds 3,000 files of processes, of which 1,000 are read")
+
+
 def test_a_real_process_and_the_dead_one_of_the_sample(store: Callable[..., Path]) -> None:
     home = store("claude", "home")
     if Path("/proc/self/stat").exists():

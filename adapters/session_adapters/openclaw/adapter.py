@@ -250,7 +250,7 @@ class OpenClawAdapter(Adapter):
 
     def session_texts(self, source: Source, session_id: str) -> Iterator[Text]:
         """See `Adapter.session_texts`; a file's are found under its key."""
-        transcript = self._open(source, session_id, 1 << 62)
+        transcript = self._open(source, session_id, 1)
         named = session_id if source.layout == DATABASE else self._summary(source, session_id).session_id
         yield from branched_texts(named, transcript, _left(transcript))
 
@@ -260,7 +260,7 @@ class OpenClawAdapter(Adapter):
         if len(found) != 1:
             return None
         named = self._summary(source, found[0]).session_id
-        return BranchReader(named, lambda: self._open(source, found[0], 1 << 62))
+        return BranchReader(named, lambda: self._open(source, found[0], 1))
 
     def new_texts(self, source: Source, report: Report, marks: Mapping[str, str]) -> Iterator[SessionTexts] | None:
         """See `Adapter.new_texts`."""

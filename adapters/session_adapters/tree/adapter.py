@@ -283,14 +283,14 @@ class TreeAdapter(Adapter):
 
     def session_texts(self, source: Source, session_id: str) -> Iterator[Text]:
         """See `Adapter.session_texts`."""
-        return branched_texts(session_id, self._open(source, session_id, 1 << 62))
+        return branched_texts(session_id, self._open(source, session_id, 1))
 
     def text_reader(self, source: Source) -> BranchReader | None:
         """See `Adapter.text_reader`. The files of a folder come and go."""
         found = list(self.searched(source, lambda problem: None)) if source.layout == FILE else []
         if len(found) != 1:
             return None
-        return BranchReader(found[0], lambda: self._open(source, found[0], 1 << 62))
+        return BranchReader(found[0], lambda: self._open(source, found[0], 1))
 
     def session(self, source: Source, session_id: str) -> Session:
         """See `Adapter.session`."""

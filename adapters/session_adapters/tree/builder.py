@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,8 @@ class TreeBuilder(Builder):
 
     blobs: Sequence[Path] = ()
     """Folders of the agent's store of blobs."""
+    called: Collection[str] = ()
+    """Ids of calls in messages that were handed over."""
 
     def feed(self, line: Line) -> None:
         """Take in the entries of a line that stands alone (`Builder.feed`)."""
@@ -40,5 +42,6 @@ class TreeBuilder(Builder):
                 message = replace(message, attachments=attached)
             if message.tool_result is not None:
                 details = self.link(message.tool_result, **(facts or {}))
-                message = replace(message, tool_result=details)
+                linked = details.linked or details.tool_call_id in self.called
+                message = replace(message, tool_result=replace(details, linked=linked))
             self.add(message)

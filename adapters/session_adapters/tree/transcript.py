@@ -68,8 +68,7 @@ class TreeTranscript(Transcript):
 
     def _follow(self) -> None:
         """Set the branch that is shown."""
-        tree = self.file.tree
-        leaf = self.file.leaf()
+        tree, leaf = self.file.tree, self.file.leaf()
         pinned = tree.find(self._pinned)
         if pinned is not None:
             leaf = tree.below(pinned)
@@ -104,13 +103,14 @@ class TreeTranscript(Transcript):
 
     def _build(self, start: int, stop: int | None = None) -> None:
         """Read the branch from position `start` on, up to its end or `stop`."""
-        builder, first, stop = self._new_builder(), list[int](), len(self._path) if stop is None else stop
+        builder, first, stop = self.new_builder(), list[int](), len(self._path) if stop is None else stop
         self._read(builder, first, start, stop)
         builder.take_change()
         self._start, self._stop, self._builder, self._first = start, stop, builder, first
         self._publish()
 
-    def _new_builder(self) -> TreeBuilder:
+    def new_builder(self) -> TreeBuilder:
+        """One for messages of this session."""
         builder = TreeBuilder()
         builder.blobs = self._blobs
         builder.damaged = self.file.damaged[0]
@@ -139,6 +139,16 @@ class TreeTranscript(Transcript):
             first.append(len(builder.messages))
             for one in some:
                 builder.take(*one)
+
+    def read_on(self, builder: TreeBuilder, start: int) -> int:
+        """Give `builder` a page of the shown branch, loaded or not, from position `start` on; where that ends: there
+        too, if nothing is left. Raises `OSError`."""
+        stop, room = start, PAGE
+        while stop < len(self._path) and room > 0:
+            room -= self.file.spots[self._path[stop]].length
+            stop += 1
+        self._read(builder, [], start, stop)
+        return stop
 
     def earlier(self) -> int:
         """See `Transcript.earlier`."""
@@ -306,18 +316,18 @@ class TreeTranscript(Transcript):
             return None
         return next((tree.nodes[tip].id for tip in tree.tips(self.file.leaf()) if index in tree.path(tip)), None)
 
-    def aside(self) -> list[Message]:
-        """What was said on branches that are not shown, in the order of the file."""
-        return self._said(set(self._path))
+    def aside(self, text: int) -> list[Message]:
+        """What was said on branches that are not shown, in the order of the file. Of what is shown, `text` bytes
+        count too."""
+        return self._said(set(self._path), text)
 
     def every_branch(self) -> list[Message]:
         """See `Transcript.every_branch`. Raises `OSError`."""
         return self._said(frozenset())
 
-    def _said(self, left_out: Collection[int]) -> list[Message]:
-        tree = self.file.tree
-        builder = self._new_builder()
-        builder.text = self._builder.text if left_out else 0  # what is shown counts, too
+    def _said(self, left_out: Collection[int], text: int = 0) -> list[Message]:
+        tree, builder = self.file.tree, self.new_builder()
+        builder.text = text
         with self.file.reading() as shown:
             for index, node in enumerate(tree.nodes):
                 # Of a line that stands in the file twice the last one counts.

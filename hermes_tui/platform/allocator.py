@@ -13,9 +13,9 @@ __all__ = ["give_back", "stay_small"]
 
 _TRIM_THRESHOLD, _MMAP_THRESHOLD, _ARENA_MAX = -1, -3, -8
 """Names of `mallopt`'s settings, from malloc.h."""
-_LARGE = 128 << 10
-"""glibc's own first threshold. It would grow with the first large block that is freed, and what files are read into
-would come from the heap: the next small object above it keeps megabytes, for ever more of them."""
+_LARGE = 32 << 10
+"""A quarter of glibc's own first threshold, which would also grow with the first large block that is freed: what
+files are read into would come from the heap, and the next small object above it keeps megabytes, for ever more."""
 
 
 def stay_small() -> None:

@@ -19,7 +19,7 @@ from session_adapters.reading.files import open_file, read_at
 
 __all__ = ["Verbatim", "may_hold"]
 
-_BLOCK = 8 << 20
+_BLOCK = 1 << 20
 """Bytes looked at at a time."""
 _OVERLAP = 256
 """Bytes that two blocks share: longer than any needle and any escape."""

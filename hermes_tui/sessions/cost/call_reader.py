@@ -30,8 +30,10 @@ from session_adapters.model import Problem
 from session_adapters.reading.bounds import Stint, is_cut
 from session_adapters.usage import Usage
 
-__all__ = ["CallsAnswer", "CallsQuestion", "ask_helper", "read_calls"]
+__all__ = ["MANY", "CallsAnswer", "CallsQuestion", "ask_helper", "read_calls"]
 
+MANY = 10_000
+"""Files: more than the largest homes that we know have, fewer than a store that is made to keep us busy."""
 _PATIENCE = 600.0
 """Seconds after which a process is given up."""
 _ENCODER = msgspec.msgpack.Encoder(enc_hook=str)  # paths
@@ -56,13 +58,14 @@ class CallsAnswer(msgspec.Struct, frozen=True):
 def read_calls(
     entries: Sequence[CachedSource], adapters: Adapters, seconds: float | None = None
 ) -> list[CachedSource]:
-    """The same with the calls of all their sessions; of those that did not change nothing is read. The newest first
-    where the time of the processor that it may take is given: the others come back as they are."""
+    """The same with the calls of all their sessions; of those that did not change nothing is read. Of more than
+    `MANY` that were not read the newest come first, where `seconds` of the processor are given: when those are over
+    the others come back as they are. A sum that lacks something is worth waiting for where nobody waits long."""
     adapter = cache(adapters.get)  # which looks at the whole environment each time
     found = list(entries)
     todo = [number for number, entry in enumerate(found) if not entry.is_counted]
     until = None
-    if seconds is not None:
+    if seconds is not None and len(todo) > MANY:
         todo.sort(key=lambda number: -found[number].source.modified)
         until = time.thread_time() + seconds
     for number in todo:

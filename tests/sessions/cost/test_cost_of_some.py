@@ -91,8 +91,16 @@ def test_only_the_files_of_what_is_printed_are_read(home: Path, tmp_path: Path, 
     assert 0 < len(asked) <= len({one.path for one in first})
 
 
-def test_what_there_is_no_time_to_add_up_is_said_and_goes_on(home: Path, tmp_path: Path, asked: list[str]) -> None:
+def test_what_there_is_no_time_to_add_up_is_said_and_goes_on(
+    home: Path, tmp_path: Path, asked: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Of 100,000 small files that the list knew, a cost report read all: 22 s of the processor."""
+    in_a_hurry = manager_of(home, tmp_path / "few")
+    in_a_hurry.catalogue.seconds = 0.0
+    in_a_hurry.catalogue.refresh()
+    assert not in_a_hurry.costs.sheet().left, "of fewer all are read"
+    monkeypatch.setattr("hermes_tui.sessions.cost.call_reader.MANY", 0)
+    asked.clear()
     whole = manager_of(home, tmp_path / "other")
     whole.catalogue.refresh()
     sheet = whole.costs.sheet()

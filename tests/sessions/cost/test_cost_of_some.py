@@ -88,7 +88,7 @@ def test_only_the_files_of_what_is_printed_are_read(home: Path, tmp_path: Path, 
     assert first and manager.catalogue.snapshot.unread
     found = manager.exact(first)
     assert {one.unified_id: one.cost for one in found} == {one.unified_id: sheet.own[one.unified_id] for one in found}
-    assert 0 < len(asked) <= len({one.path for one in first})
+    assert len(asked) <= len({one.path for one in first})  # fewer, where the list has read one in full
 
 
 def test_what_there_is_no_time_to_add_up_is_said_and_goes_on(

@@ -7,6 +7,7 @@ marked in the text. Format: FACTS.md «Four separate stores» 2.
 from __future__ import annotations
 
 import os
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -138,7 +139,7 @@ def count_lines(source: Source, *, exact: bool) -> tuple[CursorFold, Damage]:
         else:
             ends = read_ends(fd, size, HEAD, TAIL)
             fold.partial = not ends.whole
-            for line in (*ends.head, *marked_lines(fd, *ends.gap, _MARKS), *ends.tail):
+            for line in chain(ends.head, marked_lines(fd, *ends.gap, _MARKS), ends.tail):
                 _add(fold, line, damaged)
     fold.warnings = len(damaged)
     return fold, damaged

@@ -22,6 +22,9 @@ REPORTED = 10
 
 _WORD = re.compile(r"[^\s,:/]+?(?=\.json\b|[\s,:/]|$)")
 
+_DAMAGED_LINES, _DAMAGED = 10_000, 8_000
+"""So many lines may be damaged, and one more for each so many bytes."""
+
 Place = int | str
 """An offset or a number, of which `unit` says what it counts; or a place in words."""
 
@@ -64,6 +67,11 @@ class Run:
         """Of lines without a record, the last ones."""
         self.start = 0
         """Where those begin that are over `STRAYS`."""
+
+    def is_spoiled(self, size: int) -> bool:
+        """So many lines are damaged, in so many bytes, that what follows is not read: several decoders try such a
+        line one after the other."""
+        return self.damaged > _DAMAGED_LINES + size // _DAMAGED
 
     def pass_over(self, part: bytes) -> int:
         """Bytes of whole lines without a record that `part` begins with, when there were many before. Blank ones

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from session_adapters.reading.bounds import data_from
+from session_adapters.reading.damage import READING, Run
 from session_adapters.reading.files import BLOCK, LINE_LIMIT, METER, Line, line_start, lines, read_at, scan_at
 
 __all__ = ["SCANNED", "STEP", "Ends", "marked_lines", "read_ends", "spans"]
@@ -123,10 +124,12 @@ def _line_start(fd: int, at: int, floor: int) -> int:
 
 def marked_lines(fd: int, start: int, stop: int, marks: Sequence[bytes]) -> Iterator[Line]:
     """The lines from `start`, where one begins, up to `stop` that hold any of `marks`; of very many bytes, only the
-    last `SCANNED` are searched. The others are passed over without being looked into."""
-    position = start if stop - start <= SCANNED else _line_start(fd, stop - SCANNED, start)
+    last `SCANNED` are searched, and where too many of those lines are damaged, only the first. The others are passed
+    over without being looked into."""
+    position = begun = start if stop - start <= SCANNED else _line_start(fd, stop - SCANNED, start)
     span, inside = BLOCK, False
-    while position < stop:
+    run = Run()
+    while position < stop and not run.is_spoiled(position - begun):
         position = data_from(fd, position, stop)
         block = scan_at(fd, position, min(span, stop - position))
         if not block:
@@ -138,6 +141,7 @@ def marked_lines(fd: int, start: int, stop: int, marks: Sequence[bytes]) -> Iter
             continue
         for low, high in _marked(block, begin, end, marks):
             METER.bytes += high - low
+            READING.run = run
             yield Line(position + low, block[low:high])
         inside, span = not end, BLOCK
         position += end or len(block)

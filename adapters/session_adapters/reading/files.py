@@ -62,9 +62,6 @@ PASSED_OVER_LIMIT = 1 << 30
 _SHORT_LINES, _SHORT = 20_000, 200
 """So many lines may be of less than so many bytes; what follows in the file is not read. Records are longer as a
 rule, and each takes microseconds however short or damaged it is."""
-_DAMAGED_LINES, _DAMAGED = 10_000, 8_000
-"""So many lines may be damaged, and one for each so many bytes; what follows is not read either. Several decoders try
-such a line one after the other."""
 
 PATIENCE = 60.0
 """Seconds after which a last line without newline waits for its writer no longer."""
@@ -182,7 +179,7 @@ def lines(fd: int, start: int = 0, stop: int | None = None) -> Iterator[Line]:
             position = offset = position + passed
             continue
         allowed += len(part) // _SHORT
-        if run.damaged > _DAMAGED_LINES + (position - start) // _DAMAGED:
+        if run.is_spoiled(position - start):
             yield from run.ended(offset)
             yield _rest(fd, offset, stop)
             return

@@ -31,10 +31,12 @@ from cursor_store import (
 )
 from damage import flipped, kept, shuffled, truncated
 from databases import crashed_writer, tree
-from session_adapters.base import SessionMissing, SessionUnreadable, Source
+from session_adapters.base import Environment, SessionMissing, SessionUnreadable, Source
 from session_adapters.cursor import CursorAdapter, facts, tracking
 from session_adapters.model import Problem, SessionSummary
+from session_adapters.reading import files
 from session_adapters.reading.copying import copies
+from session_adapters.reading.fragments import take_apart
 
 Stored = Callable[..., Path]
 relaxed = examples(10)
@@ -486,3 +488,26 @@ def test_a_crashed_database_of_titles_is_copied_once(home: Path, monkeypatch: py
         "its title and model there cannot be read: after a crash only a copy of it could be read safely"
     )
     assert made == [str(path), f"{path}-wal"]
+
+
+def test_very_many_damaged_prompts_in_a_transcript_are_not_all_tried(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A list looks for prompts between the ends; each of 350,000 damaged ones took three attempts, in all 8 s."""
+    path = tmp_path / ".cursor/projects/shop/agent-transcripts/a/a.jsonl"
+    path.parent.mkdir(parents=True)
+    whole = b'{"role": "user", "message": {"content": [{"type": "text", "text": "hello"}]}}\n'
+    path.write_bytes(whole + (whole[:-3].ljust(300, b"x") + b"\n") * 60_000 + whole)
+    adapter = CursorAdapter(Environment(home=tmp_path))
+    (source,) = adapter.sources(print)
+    tried: list[str] = []
+
+    def counted(text: str) -> tuple[list[object], bool]:
+        tried.append(text)
+        return take_apart(text)
+
+    monkeypatch.setattr(files, "take_apart", counted)
+    problems: list[Problem] = []
+    (summary,) = adapter.summaries(source, problems.append)
+    assert 10_000 < len(tried) < 20_000
+    assert summary.partial and summary.title == "hello" and problems

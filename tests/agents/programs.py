@@ -45,6 +45,8 @@ class Program(NamedTuple):
     asks_for_leave: str = "RUN"
     """The word that makes the model call a tool which needs leave."""
     has_questions: bool = True
+    limit: str | None = ""
+    """What its screen has once it tries no more after a usage limit; None: it tries on for long, and tells nobody."""
     resumed: str = ""
     """What its screen shows when it was resumed and takes prompts; empty: the same."""
 
@@ -121,7 +123,9 @@ PROGRAMS: Mapping[str, Program] = {
         asks_for_leave="NEED",
         has_questions=False,  # only while it plans
     ),
-    "gemini": Program("@google/gemini-cli", "0.61.0", "gemini", _gemini, "Type your message", has_questions=False),
+    "gemini": Program(
+        *("@google/gemini-cli", "0.61.0", "gemini", _gemini, "Type your message"), has_questions=False, limit=None
+    ),
     "copilot": Program(
         *("@github/copilot", "1.0.102", "copilot", _copilot, "/ commands"),
         first_keys=("Confirm folder trust", "Enter"),
@@ -131,6 +135,7 @@ PROGRAMS: Mapping[str, Program] = {
         *("@mariozechner/pi-coding-agent", "0.73.1", "pi", _pi, "mock-model"),
         asks_for_leave="",  # it asks for none
         has_questions=False,
+        limit="Retry failed",
     ),
 }
 

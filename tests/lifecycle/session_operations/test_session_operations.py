@@ -235,6 +235,9 @@ def test_a_session_that_a_gateway_holds_is_left_alone(sessions: Sessions) -> Non
     plan = sessions.operations.plan(Request(kind="delete", session=min(held)))
     assert not plan.refusal
     assert "is in it: its next message goes on there" in " ".join(plan.notes)
+    pruned = sessions.operations.plan(Request(kind="prune-sessions", matching=PruneFilter(older_than="1")))
+    taken = held & {one.session_id for one in pruned.changes.removed}
+    assert taken and all(f"is in {one}: its next message goes on there" in " ".join(pruned.notes) for one in taken)
     with gateway(sessions.home / ".hermes", Path(sys.executable)):
         before = dump(sessions.database)
         for session in sorted(held):

@@ -7,7 +7,7 @@ said: who else has the session, what becomes of its descendants.
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -57,7 +57,7 @@ def draw_up_sessions(request: Request, rows: StoredLanes, home: HermesHome, proc
         concerned = [row]
         _one(draft, request, row, rows, tables, now)
         draft.refusal = draft.refusal or _held(request, row, rows, around)
-        draft.notes += _lane_notes(request, row, around)
+        draft.notes += _lane_notes(request, {row.id: "it"}, around)
     if request.kind != "rename" and (newer := newer_schema(around.schema)):
         draft.refusal = draft.refusal or f"{newer}: which tables of that version belong to a session is not known"
     if draft.removed and not draft.refusal:
@@ -200,6 +200,7 @@ def _prune(
     if not ids:
         draft.refusal = "no session that has ended is so"
     _delete(draft, ids, rows, tables)
+    draft.notes += _lane_notes(request, {one: one for one in ids}, around)
     return list(rows.sessions(ids).values())
 
 
@@ -220,12 +221,14 @@ def _held(request: Request, row: LaneSessionRow, rows: StoredLanes, around: Surr
     return f"a gateway is running and lane {key} is in it; reset the lane, or {around.stop_first}"
 
 
-def _lane_notes(request: Request, row: LaneSessionRow, around: Surroundings) -> list[str]:
+def _lane_notes(request: Request, ids: Mapping[str, str], around: Surroundings) -> list[str]:
+    """Of the lanes that are in one of these sessions, by what each is called, what their next message does."""
     if request.kind in ("rename", "reopen"):
         return []
-    keys = [one.key for one in around.lanes if one.entry is not None and one.entry.session_id == row.id]
+    led = [(one.key, one.entry.session_id) for one in around.lanes if one.entry and one.entry.session_id in ids]
     what = "begins a new session" if request.kind == "end" else "goes on there, without what was said"
-    return [f"lane {key} is in it: its next message {what}" for key in keys]
+    notes = [f"lane {key} is in {ids[session_id]}: its next message {what}" for key, session_id in led[:_NAMED]]
+    return [*notes, f"{len(led) - _NAMED} more lanes are in others of them"] if len(led) > _NAMED else notes
 
 
 def _change(row: LaneSessionRow, **after: Any) -> RowChange:

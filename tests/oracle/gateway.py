@@ -188,7 +188,8 @@ class RealGateway:
         """Its first turns are its own: it goes on where it was interrupted. What comes between the end of such a turn
         and its answer, Hermes was seen to lose."""
         turns = sum(map(int, re.findall(rb"Scheduled auto-resume for (\d+)", log)))
-        return _UP in log and self.position - said >= turns and not self.state()["active_agents"]
+        answered = min(log.count(b"Sending response"), self.position - said)  # a turn may say more than its answer
+        return _UP in log and answered >= turns and not self.state()["active_agents"]
 
     def _log(self) -> bytes:
         with suppress(FileNotFoundError):

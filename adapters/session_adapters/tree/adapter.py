@@ -283,7 +283,7 @@ class TreeAdapter(Adapter):
 
     def session_texts(self, source: Source, session_id: str) -> Iterator[Text]:
         """See `Adapter.session_texts`."""
-        return branched_texts(session_id, self._open(source, session_id, 1))
+        return branched_texts(session_id, self._open(source, session_id, 1))  # at its end: the rest comes by pages
 
     def text_reader(self, source: Source) -> BranchReader | None:
         """See `Adapter.text_reader`. The files of a folder come and go."""

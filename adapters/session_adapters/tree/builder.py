@@ -42,6 +42,7 @@ class TreeBuilder(Builder):
                 message = replace(message, attachments=attached)
             if message.tool_result is not None:
                 details = self.link(message.tool_result, **(facts or {}))
-                linked = details.linked or details.tool_call_id in self.called
-                message = replace(message, tool_result=replace(details, linked=linked))
+                if not details.linked and details.tool_call_id in self.called:
+                    details = replace(details, linked=True)
+                message = replace(message, tool_result=details)
             self.add(message)

@@ -28,7 +28,7 @@ class BranchFollower:
     node that the next one hangs on, and the messages that are not answered yet."""
 
     def __init__(self, store: TreeStore, messages: Sequence[Message]) -> None:
-        """`messages` are those of the branch, or its last and those that are not answered yet."""
+        """`messages` are the last of the branch, those that are not answered yet among them."""
         self._store = store
         self._goes_on = goes_on(store, len(store.tree))
         self._ids = Hashes(hash(node.id) for node in store.tree.nodes)
@@ -64,7 +64,7 @@ class BranchFollower:
 
     def keep(self) -> None:
         """Forget what `added` gave, as far as nothing can come to it."""
-        _let_go(self._builder, _ASKING)
+        _let_go(self._builder)
         self._store.keep_last()
 
 
@@ -75,16 +75,16 @@ def goes_on(store: TreeStore, at: int) -> bool:
     return linked and not store.led_away and store.leaf() == tree.last()
 
 
-def _asking(messages: Sequence[Message], most: int = _ASKING) -> list[Message]:
-    """The last message with calls, and of those before it the last `most` that wait for a result."""
+def _asking(messages: Sequence[Message]) -> list[Message]:
+    """The last message with calls, and of those before it the last ones that wait for a result."""
     calling = [message for message in messages if message.tool_calls]
     waiting = [one for one in calling[:-1] if any(call.output is None for call in one.tool_calls)]
-    return [*waiting[-most:], *calling[-1:]]
+    return [*waiting[-_ASKING:], *calling[-1:]]
 
 
-def _let_go(builder: TreeBuilder, most: int) -> None:
+def _let_go(builder: TreeBuilder) -> None:
     """Forget messages that somebody has now, but those that are `_asking`."""
-    kept = {id(message) for message in _asking(builder.messages, most)}
+    kept = {id(message) for message in _asking(builder.messages)}
     done = {index for index, message in enumerate(builder.messages) if id(message) not in kept}
     builder.drop(done, handed_over=True)
 
@@ -103,9 +103,10 @@ class BranchReader(TextReader):
         follower = self._follower
         if follower is None:
             transcript = self._open_session()
-            texts = BranchTexts(self._session_id, transcript)
-            yield from ((0, text) for text in texts)
-            self._follower = BranchFollower(transcript.file, texts.asking)
+            builder = transcript.new_builder()
+            for text in _texts_of_branches(self._session_id, transcript, builder):
+                yield 0, text
+            self._follower = BranchFollower(transcript.file, builder.messages)
             return
         messages, first = follower.added()
         for text in texts_of(self._session_id, messages, first):
@@ -127,35 +128,24 @@ def branched_texts(session_id: str, transcript: TreeTranscript, left: int = 0) -
     """What can be searched in a session: the shown branch, and behind it the others. Raises `SessionUnreadable` after
     the last where `left` messages are left out, or records are damaged, and where it is not to be read any more."""
     with reading_session(transcript.agent, session_id, transcript.path):
-        yield from BranchTexts(session_id, transcript)
+        yield from _texts_of_branches(session_id, transcript, transcript.new_builder())
     lost = sum(map(len, transcript.file.damaged))
     if left or lost:
         raise SessionUnreadable(excess(left) if left else unread(lost))
 
 
-class BranchTexts:
-    """The same, and nothing of what is left out or damaged. A little of the branch is in memory at a time."""
-
-    def __init__(self, session_id: str, transcript: TreeTranscript) -> None:
-        self._session_id = session_id
-        self._transcript = transcript
-        self._builder = transcript.new_builder()
-
-    def __iter__(self) -> Iterator[Text]:
-        """Once. Raises `OSError`."""
-        builder, at, end, called = self._builder, -1, 0, dict[str, ToolNames]()
-        builder.called = called
-        while at != end:
-            first, at = len(builder.messages), end
-            end = self._transcript.read_on(builder, at)
-            yield from texts_of(self._session_id, builder.messages, first, before=called)
-            fresh = builder.messages[first:]
-            called.update((call.tool_call_id, of_call(call)) for one in fresh for call in one.tool_calls)
-            _let_go(builder, len(builder.messages))
-        for text in texts_of(self._session_id, self._transcript.aside(builder.text), before=called):
-            yield text._replace(visibility="branch")
-
-    @property
-    def asking(self) -> Sequence[Message]:
-        """After that: messages of the branch that are not answered yet."""
-        return self._builder.messages
+def _texts_of_branches(session_id: str, transcript: TreeTranscript, builder: TreeBuilder) -> Iterator[Text]:
+    """The same, and nothing of what is left out or damaged. `builder` holds a page of the branch at a time, and in
+    the end the messages that are not answered yet. Raises `OSError`."""
+    called: dict[str, ToolNames] = {}
+    builder.called = called
+    at, end = -1, 0
+    while at != end:
+        first, at = len(builder.messages), end
+        end = transcript.read_on(builder, at)
+        yield from texts_of(session_id, builder.messages, first, before=called)
+        fresh = builder.messages[first:]
+        called.update((call.tool_call_id, of_call(call)) for one in fresh for call in one.tool_calls)
+        _let_go(builder)
+    for text in texts_of(session_id, transcript.aside(builder.text), before=called):
+        yield text._replace(visibility="branch")

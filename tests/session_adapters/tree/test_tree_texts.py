@@ -17,7 +17,7 @@ from session_adapters.reading.searchable import Text
 from session_adapters.tree import transcript
 from session_adapters.tree.builder import TreeBuilder
 
-KINDS = st.sampled_from(("prompt", "answer", "call", "result", "old result", "aside"))
+KINDS = st.sampled_from(("prompt", "answer", "call", "result", "old result", "nameless", "aside"))
 
 
 def calling(number: int, parent: int) -> dict[str, Any]:
@@ -46,6 +46,9 @@ def entries_of(kinds: list[str]) -> list[dict[str, Any]]:
                 one = resulting(number, parent, calls[-1])
             case "old result":
                 one = resulting(number, parent, calls[len(calls) // 2])
+            case "nameless":  # of what tool it is the call alone says
+                one = resulting(number, parent, calls[len(calls) // 2])
+                del one["message"]["toolName"]
             case _:
                 one = asked(number, parent // 2)
         found.append(one)
@@ -60,17 +63,17 @@ def texts_of(home: Path, page: int, monkeypatch: pytest.MonkeyPatch) -> list[Tex
     return list(adapter.session_texts(source, "a"))
 
 
-@given(kinds=st.lists(KINDS, max_size=30))
-def test_by_little_or_at_once(kinds: list[str]) -> None:
+@given(kinds=st.lists(KINDS, max_size=30), waiting=st.sampled_from((0, 40)))
+def test_by_little_or_at_once(kinds: list[str], waiting: int) -> None:
     with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as monkeypatch:
-        write_pi(Path(folder), "a", *entries_of(kinds))
+        write_pi(Path(folder), "a", *entries_of(["call"] * waiting + kinds))  # more than are kept
         at_once = texts_of(Path(folder), 1 << 40, monkeypatch)
         assert [text.message_id for text in at_once if text.visibility == "live"]
         assert texts_of(Path(folder), 1, monkeypatch) == at_once
 
 
 def test_no_more_than_a_page_is_in_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    kinds = ["prompt", "call", "result", "answer"] * 500
+    kinds = ["prompt", "call", "result", "answer"] * 250 + ["prompt", "call"] * 500
     write_pi(tmp_path, "a", *entries_of(kinds))
     held: list[int] = []
     take = TreeBuilder.take

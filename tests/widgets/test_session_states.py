@@ -70,6 +70,16 @@ async def test_who_waits_is_said_in_words_beside_the_transcript_too() -> None:
     ]
 
 
+@pytest.mark.parametrize("width", [50, 60, 62])
+async def test_columns_stay_under_their_names_where_who_waits_is_said(width: int) -> None:
+    one = session("a", 3, title="Remove the build", cwd="/x/shop", live=True, cost=Cost(total_usd=0.5))
+    two = session("b", 4, title="Draw totals", cwd="/x/shop", live=True, cost=Cost(total_usd=0.5))
+    said, other = await rows(width, [one, two], ShownStates({}, attended(one, "approval")))
+    title, _, behind = said.partition("⚑ approval")
+    assert "Remove the build" in title
+    assert behind == other[-len(behind) :].replace("4m", "3m").replace("●", "⚑")
+
+
 @pytest.mark.parametrize("name", STATES)
 def test_every_sign_is_explained(name: StateName) -> None:
     one = session("a", live=True)

@@ -166,10 +166,10 @@ class RowTexts(NamedTuple):
         lead = self._lead(row, conversation, urgent)
         room = self.width - sum(width_of(text) for text, _ in lead) - columns.after_title - 1
         said = f"{urgent.glyph} {urgent.word}" if urgent is not None and columns.state == 1 else ""
-        wider = max(0, width_of(said) - columns.figures) if said else 0
-        if room - wider < _LEAST_TITLE:
-            said, wider = "", 0
-        room -= wider
+        # Where the figures have no room for it, it takes some of the title's: columns stay under their names.
+        fits = width_of(said) <= columns.figures
+        beside = "" if fits or room - width_of(said) - 1 < _LEAST_TITLE else f" {said}"
+        room -= width_of(beside)
         pin = f"{PIN} " if room > 2 and any(part.pinned for part in conversation.parts) else ""
         room -= len(pin)
         known = self._known(row, tip, max(room // 2, min(room - _LEAST_BESIDE, _USUAL_NAME)))
@@ -178,14 +178,12 @@ class RowTexts(NamedTuple):
         asleep = tip.gone or tip.archived
         purpose = "faint" if asleep or not conversation.title else "title"
         parts = [*lead, (pin, "accent"), *self._lit(known, "faint"), *self._lit(title, purpose)]
-        parts.append((" " * max(0, room - width_of(title)), ""))
+        style = urgent.style if urgent else ""
+        parts += [(" " * max(0, room - width_of(title)), ""), (beside, style)]
         for name, width in columns.widths.items():
-            if said and name not in ("project", "age"):
+            if said and fits and name not in ("project", "age"):
                 # That somebody waits is worth more than what it cost.
-                return [
-                    *parts,
-                    (" " + pad(said, columns.figures + wider, right=True), urgent.style if urgent else ""),
-                ]
+                return [*parts, (" " + pad(said, columns.figures, right=True), style)]
             parts.append((" ", ""))
             parts.extend(self._cell(name, width, row, conversation, state))
         return parts

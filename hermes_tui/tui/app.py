@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -44,7 +44,6 @@ from hermes_tui.tui.workers.session_reader import OpenedSession, SessionReader
 from hermes_tui.tui.workers.session_watch import Watch
 
 if TYPE_CHECKING:
-    from textual.app import SystemCommand
     from textual.await_complete import AwaitComplete
     from textual.driver import Driver
     from textual.notifications import SeverityLevel
@@ -377,16 +376,11 @@ class HermesApp(AppActions, inherit_bindings=False):
 
     def action_command_palette(self) -> None:
         """Everything that can be done here, by name."""
-        from hermes_tui.tui.palette import Palette
+        from hermes_tui.tui.palette import Palette, commands_of
 
-        if not Palette.is_open(self):  # type: ignore[arg-type]
-            self.push_screen(Palette())
-
-    def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
-        """What the palette offers: our own, and none of Textual's."""
-        from hermes_tui.tui.palette import commands_of
-
-        return commands_of(self, screen)
+        if not isinstance(self.screen, Palette):
+            commands = sorted(commands_of(self, self.screen), key=lambda one: one.title.lower())
+            self.push_screen(Palette(commands), lambda chosen: chosen.run() if chosen is not None else None)
 
 
 def clear_up() -> None:

@@ -1,33 +1,71 @@
-"""What the command palette offers: our own commands, and none of Textual's."""
+"""The command palette: what can be done here, each with its key."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
-
-from textual.app import SystemCommand
-from textual.command import CommandPalette
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hermes_tui.display import safe
-from hermes_tui.tui.keymap import KEYS, key_label
-from hermes_tui.tui.screens.dialogs.dismissal import DismissOnce
+from hermes_tui.tui.keymap import KEYS, Key, key_label
+from hermes_tui.tui.screens.dialogs.picker import FoundRows, Picker
+from hermes_tui.tui.widgets.cells import fit, pad, width_of
 from hermes_tui.tui.widgets.hints import keys_here
+from hermes_tui.tui.widgets.styled import Parts
 
 if TYPE_CHECKING:
     from textual.screen import Screen
 
     from hermes_tui.tui.app_actions import AppActions
 
-__all__ = ["Palette", "commands_of"]
+__all__ = ["Command", "Palette", "commands_of"]
 
 
-class Palette(CommandPalette, DismissOnce[Any]):
-    """Textual's command palette, left once."""
+class Command(NamedTuple):
+    """One line of the palette."""
+
+    title: str
+    keys: str
+    """What does the same without the palette; empty where nothing does."""
+    help: str
+    run: Callable[[], object]
+
+
+class _FoundCommands(FoundRows[Command], inherit_bindings=False):
+    NOTHING = "No command has all these words."
+
+    def __init__(self, commands: Sequence[Command]) -> None:
+        super().__init__(commands)
+        self._keys = max((width_of(one.keys) for one in commands), default=0)
+        self._titles = max((width_of(one.title) for one in commands if one.help), default=0)
+
+    def haystack(self, item: Command) -> str:
+        return f"{item.title}\n{item.help}".lower()
+
+    def search(self, text: str) -> None:
+        """First those that are called so."""
+        super().search(text)
+        words = text.lower().split()
+        self.found.sort(key=lambda one: not all(word in one.title.lower() for word in words))
+
+    def parts(self, at: int) -> Parts:
+        one = self.found[at]
+        keys = f" {pad(one.keys, self._keys)}  "
+        room = self.size.width - width_of(keys) - 1
+        title = fit(pad(one.title, self._titles) if one.help else one.title, max(0, room))
+        return [(keys, "accent"), (title, ""), (fit(f"  {one.help}", max(0, room - width_of(title))), "faint")]
+
+
+class Palette(Picker[Command]):
+    """Gives the command that was chosen."""
+
+    def __init__(self, commands: Sequence[Command]) -> None:
+        super().__init__("Commands", "words of what is to be done", _FoundCommands(commands))
 
 
 _TITLES = {
     "main.filter": "Search",
+    "list.fold": "Fold",
     "list.unfold_all": "Unfold or fold everything",
     "main.diff": "Compare",
     "main.edits": "Edits",
@@ -35,6 +73,9 @@ _TITLES = {
     "main.copy": "Copy",
     "main.resume": "Resume",
     "main.fork": "Fork",
+    "main.marks": "Name, tags and note",
+    "main.zoom": "Zoom this pane",
+    "main.unzoom": "Show both panes",
     "main.context": "What the agent sees",
     "main.memory": "Memory of a session of Hector's",
     "main.lane": "History of its lane",
@@ -62,11 +103,18 @@ _TITLES = {
 """By id of its key, what a command is called where its description is long."""
 _LEFT_OUT = ("up", "down", "page_up", "page_down", "half_up", "half_down", "first", "last", "back", "close")
 """Keys that move: nobody looks for these by name."""
-_LANES = next(key_label(key.keys) for key in KEYS if key.id == "app.lanes")
 _OF_ITSELF = ("app.palette", "app.interrupt", "app.quit_always")
 
 
-def commands_of(app: AppActions, screen: Screen[Any]) -> Iterator[SystemCommand]:
+def _key(key: Key) -> str:
+    """The first of them: there is a column for it."""
+    return key_label(key.keys.partition(",")[0])
+
+
+_LANES = next(_key(key) for key in KEYS if key.id == "app.lanes")
+
+
+def commands_of(app: AppActions, screen: Screen[Any]) -> Iterator[Command]:
     """What every key does that works on `screen`, each with its key, what can be done to a lane, and there the
     searches that have a name."""
     active = {one.binding.id: one for one in screen.active_bindings.values()}
@@ -77,12 +125,12 @@ def commands_of(app: AppActions, screen: Screen[Any]) -> Iterator[SystemCommand]
         found = active.get(key.id)
         if found is not None and found.enabled:
             run = partial(app.call_later, app.run_action, found.binding.action, found.node)
-            title, keys = _TITLES.get(key.id, key.description), key_label(key.keys)
-            yield SystemCommand(title, keys if title == key.description else f"{keys}   {key.description}", run)
+            title = _TITLES.get(key.id, key.description)
+            yield Command(title, _key(key), "" if title == key.description else key.description, run)
     if "operations" not in contexts and app.can_change_lanes:
         for key in (key for key in KEYS if key.context == "operations"):
             run = partial(app.call_later, app.change_lane, key.action.split("'")[1])
-            yield SystemCommand(_TITLES[key.id], f"{_LANES} {key_label(key.keys)}   {key.description}", run)
+            yield Command(_TITLES[key.id], f"{_LANES} {_key(key)}", key.description, run)
     if screen is app.main:
         for name, query in app.main.history.named():
-            yield SystemCommand(f"Search: {safe(name)}", safe(query), partial(app.main.search_for, query))
+            yield Command(f"Search: {safe(name)}", "", safe(query), partial(app.main.search_for, query))

@@ -96,7 +96,7 @@ async def test_a_saved_search_is_chosen_by_its_key_and_in_the_palette(
     Saved().add("boat OR oar")
     async with program(claude_home.home) as pilot:
         main = main_of(pilot)
-        offered = {one.title: one.callback for one in commands_of(cast(HermesApp, pilot.app), main)}
+        offered = {one.title: one.run for one in commands_of(cast(HermesApp, pilot.app), main)}
         await pilot.press("slash")
         await opened(pilot)
         await pilot.press("a")

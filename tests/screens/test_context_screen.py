@@ -74,6 +74,10 @@ async def test_the_border_has_a_gauge_of_the_context(program: Program, claude_ho
         await read(pilot)
         await pilot.press("s")
         await until(pilot, lambda: "last call 92 k of 200 k (46 %)" in border(pilot))
+        assert "≈" in border(pilot)
+        await pilot.resize_terminal(74, 24)
+        await until(pilot, lambda: "≈" not in border(pilot))
+        assert "last call 92 k of 200 k (46 %)" in border(pilot) and border(pilot).endswith(" % ")
 
 
 async def test_dims_and_says_and_back_again(program: Program, claude_home: ClaudeHome) -> None:

@@ -15,7 +15,7 @@ from hermes_tui.display import APART, safe
 from hermes_tui.tui.widgets.session_list.list_columns import lit_parts
 from hermes_tui.tui.widgets.session_list.rows import ListedPart
 from hermes_tui.tui.widgets.styled import Parts, TextView, looks
-from hermes_tui.tui.widgets.transcript.border import title
+from hermes_tui.tui.widgets.transcript.border import spaced, title
 from session_adapters.model import SessionSummary
 
 if TYPE_CHECKING:
@@ -62,7 +62,8 @@ class MatchPreview(TextView):
         if width <= 0:
             return
         room = max(self.outer_size.width - 6, 4)
-        self.border_title = Content(title(part, room, gone=part.summary.gone) if part is not None else "")
+        said = title(part, room, gone=part.summary.gone) if part is not None else ""
+        self.border_title = Content(spaced(said, corner=True))
         lines: list[Parts] = self._result_lines(result, width) if result is not None else [[(f" {note}", "faint")]]
         before, self.lines = self.lines, lines
         height = self.size.height

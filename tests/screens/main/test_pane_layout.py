@@ -49,6 +49,18 @@ async def test_a_pane_is_given_the_whole_screen_and_both_come_back(program: Prog
         await until(pilot, lambda: main.pane.display and main.sessions.display)
 
 
+@pytest.mark.parametrize(("size", "keys"), [((80, 24), ()), ((160, 40), ()), ((160, 40), ("plus",))])
+async def test_the_words_in_the_border_stand_apart_from_its_line(
+    program: Program, claude_home: ClaudeHome, size: tuple[int, int], keys: tuple[str, ...]
+) -> None:
+    claude_home.session("First things first")
+    async with program(claude_home.home, size=size) as pilot:
+        await pilot.press("enter", *keys)
+        await until(pilot, lambda: "─ following · 100 % ─" in screen_text(pilot))
+        above = next(line for line in screen_text(pilot).splitlines() if "─ First things first" in line)
+        assert "1 turn ─" in above
+
+
 async def test_the_split_is_moved_and_kept(program: Program, claude_home: ClaudeHome) -> None:
     claude_home.session("Any")
     async with program(claude_home.home, size=(160, 40)) as pilot:

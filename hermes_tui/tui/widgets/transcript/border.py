@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from textual.widget import Widget
+
 from hermes_tui.display import PIN, counted, priced, safe
 from hermes_tui.tui.widgets.cells import fit, width_of
 from hermes_tui.tui.widgets.session_list.conversation import project_of
@@ -10,7 +12,11 @@ from hermes_tui.tui.widgets.states import state_of
 from hermes_tui.tui.widgets.transcript.branches import place
 from hermes_tui.tui.widgets.transcript.open_transcript import OpenTranscript
 
-__all__ = ["border", "subtitle", "title"]
+__all__ = ["border", "spaced", "subtitle", "title"]
+
+_FOLLOWING = "following"
+_MORE = "more below, G goes to the end"
+"""What is left out, this one first, where there is no room for how to stop what is looked for."""
 
 
 def title(part: ListedPart, room: int, *, gone: bool) -> str:
@@ -53,27 +59,51 @@ def subtitle(bottom: int, total: int, loaded: int | None, *states: str, last: bo
     return " · ".join([*states, f"{100 * min(bottom, total) // max(total, 1)} %{part}"])
 
 
-def border(opened: OpenTranscript, width: int, *, found: str, seen: str, sought: str) -> tuple[str, str]:
-    """Title and subtitle of a pane so wide. `found`: which match this is; `seen`: what its agent still sees, if that
-    is shown; `sought`: how far it has read to find something."""
+def spaced(text: str, *, corner: bool) -> str:
+    """The text of a border without a right side, apart from the line to both sides. Textual brings the blank to the
+    left where the border has that `corner`."""
+    return f"{'' if corner else ' '}{text} " if text else ""
+
+
+def border(pane: Widget, opened: OpenTranscript, *, found: str, seen: str, sought: str) -> tuple[str, str]:
+    """Title and subtitle of a pane. `found`: which match this is; `seen`: what its agent still sees, if that is
+    shown; `sought`: how far it has read to find something."""
+    width, corner = pane.outer_size.width, bool(pane.styles.border_left[0])
     part, view = opened.part, opened.view
     if part is None:
         return "", ""
-    above = title(part, max(width - 6, 4), gone=opened.gone)
+    above = spaced(title(part, max(width - 6, 4), gone=opened.gone), corner=corner)
     if not view.column.total:
         return above, ""
-    states = {
-        found: True,
-        seen: True,
-        "gone": opened.gone,
-        "more below, G goes to the end": opened.is_cut,
-        "more came below": opened.behind and not opened.is_cut,
-        "following": view.following,
-        sought: True,
-        "what is earlier cannot be read": opened.stuck,
-        place(opened.branches): True,
-    }
     bottom = view.column.tops[view.top.entry] + view.top.line + view.height
     loaded = None if view.complete and not opened.is_cut else len(view.column)
-    said = [name for name, is_so in states.items() if is_so and name]
-    return above, subtitle(bottom, view.column.total, loaded, *said, last=not opened.is_cut)
+    spared = [_FOLLOWING, _MORE]
+    while True:
+        states = {
+            found: True,
+            seen: True,
+            "gone": opened.gone,
+            _MORE: opened.is_cut and _MORE in spared,
+            "more came below": opened.behind and not opened.is_cut,
+            _FOLLOWING: view.following and _FOLLOWING in spared,
+            sought: True,
+            "what is earlier cannot be read": opened.stuck,
+            place(opened.branches): True,
+        }
+        said = [name for name, is_so in states.items() if is_so and name]
+        below = subtitle(bottom, view.column.total, loaded, *said, last=not opened.is_cut)
+        if width_of(below) <= width - 6 or not (", " in seen or loaded or spared):
+            return above, spaced(below, corner=corner)
+        if ", " in seen:
+            seen = _shorter(seen)
+        elif loaded:
+            loaded = None
+        else:
+            spared.pop()
+
+
+def _shorter(seen: str) -> str:
+    """What its agent still sees, in fewer words: what its last call took is the last to go."""
+    said = seen.split(", ")
+    said.pop(-2 if said[-1].startswith("last call") else -1)
+    return ", ".join(said)

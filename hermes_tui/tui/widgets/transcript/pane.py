@@ -243,7 +243,7 @@ class TranscriptPane(JumpKeys, can_focus=True, inherit_bindings=False):
     def _label(self) -> None:
         seen = self.context.seen.sentence if self.context.seen is not None else ""
         found = self.typed.found.words(self.message) if self.typed.found is not None else ""
-        said = border(self.opened, self.outer_size.width, found=found, seen=seen, sought=self.finder.progress)
+        said = border(self, self.opened, found=found, seen=seen, sought=self.finder.progress)
         before, self._said = self._said, said  # Textual draws the widget again even for the same words
         if said[0] != before[0]:
             self.border_title = Content(said[0])

@@ -46,7 +46,8 @@ class Corpora:
         return self._long("many", "made", lambda size, turns: turns < _MANY // 5)
 
     def _long(self, name: str, output: str, goes_on: Callable[[int, int], bool]) -> Path:
-        """In its third turn a file is changed, in its fourth a command fails."""
+        """In its third turn a file is changed, in its fourth a command fails, and so in the last but one; the fifth
+        and the last but one have a word each that is nowhere else."""
         home = self.folder / name
         path = home / ".claude" / "projects" / "-home-dev-big" / f"{_BIG_SESSION}.jsonl"
         if path.is_file():
@@ -56,19 +57,22 @@ class Corpora:
         with path.open("wb") as file:
             turn = 0
             while goes_on(file.tell(), turn):
-                file.write(_turn(turn, f"Go on, part {turn}.", output, "Done."))
+                rare = " Mind the heliotrope." if turn == 4 else ""
+                file.write(_turn(turn, f"Go on, part {turn}.{rare}", output, "Done.", fails=turn == 3))
                 turn += 1
+            file.write(_turn(turn, "Add the marzipan.", output, "Done.", fails=True))
+            turn += 1
             file.write(_turn(turn, "Last one.", "made", "This is the very last line."))
         return home
 
 
-def _turn(turn: int, prompt: str, output: str, answer: str) -> bytes:
+def _turn(turn: int, prompt: str, output: str, answer: str, *, fails: bool = False) -> bytes:
     """The lines of a turn in which a command is run."""
     call: dict[str, Any] = {"type": "tool_use", "id": f"toolu_{turn:022}"}
-    call |= {"name": "Bash", "input": {"command": "make the part that fails" if turn == 3 else "make part"}}
+    call |= {"name": "Bash", "input": {"command": f"make part {turn} that fails" if fails else "make part"}}
     if turn == 2:
         call |= {"name": "Edit", "input": {"file_path": "/home/dev/big/a.py", "old_string": "x", "new_string": "y"}}
-    result = {"type": "tool_result", "tool_use_id": call["id"], "content": output, "is_error": turn == 3}
+    result = {"type": "tool_result", "tool_use_id": call["id"], "content": output, "is_error": fails}
     usage = {"input_tokens": 9, "cache_read_input_tokens": 900, "output_tokens": 60}
     contents: list[tuple[str, Any, dict[str, Any]]] = [
         ("user", prompt, {}),

@@ -224,10 +224,11 @@ def long_sessions(ours: Tool, corpora: Corpora) -> Iterator[Row]:
     """From a key to something new on the screen, and to what was asked for; and the memory that is held then."""
     for name, home in (("400 MB", corpora.big()), ("50,000 messages", corpora.many())):
         ours.forget()
-        yield from _jumps(ours, name, home)
+        # The second is looked through before anyone could stop it.
+        yield from _jumps(ours, name, home, stops=home == corpora.big())
 
 
-def _jumps(ours: Tool, name: str, home: Path) -> Iterator[Row]:
+def _jumps(ours: Tool, name: str, home: Path, *, stops: bool) -> Iterator[Row]:
     with Terminal(ours.screen, ours.environment(home), columns=80, rows=24) as terminal:
         terminal.until(lambda lines: any("Go on, part" in line for line in lines), _LIMIT)
         terminal.silence(2.0)
@@ -235,22 +236,62 @@ def _jumps(ours: Tool, name: str, home: Path) -> Iterator[Row]:
         terminal.until(_has("the very last line"))
         terminal.silence(2.0)
         yield Row(f"{name}: memory, opened", "MB", terminal.resident_megabytes())
-        terminal.press(b"[", 0.2)
-        yield from _timed(terminal, f"{name}: previous error, far up", b"e", _has("the part that fails"))
-        terminal.send(b"G")
-        terminal.until(_has("the very last line"))
-        terminal.silence(1.0)
+        terminal.send(b"[e")
+        terminal.until(_has("▸ Bash   make part"))
+        terminal.press(b"[", 1.0)
+        yield from _timed(terminal, f"{name}: previous error, far up", b"e", _has("make part 3 that fails"))
+        terminal.press(b"]", 0.2)
+        yield from _timed(terminal, f"{name}: next error, far down", b"e", _fails_late)
+        _to_the_end(terminal)
         yield from _timed(terminal, f"{name}: first message", b"g", _said("Go on, part 1."))
-        terminal.send(b"G")
-        terminal.until(_has("the very last line"))
-        terminal.silence(1.0)
+        terminal.press(b"/", 0.5)
+        yield from _found(terminal, f"{name}: find a word at the end", b"marzipan", "Add the marzipan")
+        _to_the_end(terminal)
+        terminal.press(b"/", 0.5)
+        yield from _found(terminal, f"{name}: find a word at the top", b"heliotrope", "Mind the heliotrope")
+        _to_the_end(terminal)
+        if stops:
+            terminal.press(b"/", 0.5)
+            terminal.send(b"nowhere\r")
+            terminal.until(_has("esc stops"))
+            yield from _timed(terminal, f"{name}: stop to look for a word", b"\x1b", _lacks("esc stops"))
+        terminal.press(b"\x1b", 1.0)
         yield from _timed(terminal, f"{name}: outline", b"O", _whole)
         terminal.press(b"\x1b", 1.0)
         yield from _timed(terminal, f"{name}: all edits", b"D", _has("1 of 1 file"))
 
 
+def _to_the_end(terminal: Terminal) -> None:
+    terminal.send(b"G")
+    terminal.until(_has("the very last line"))
+    terminal.silence(1.0)
+
+
+def _found(terminal: Terminal, what: str, word: bytes, line: str) -> Iterator[Row]:
+    """A word that is typed, then ↵: `n of m` is known when all was looked through."""
+    began = time.perf_counter()
+    terminal.send(word)
+    said = terminal.until(_has("so far,"))
+    yield Row(f"{what}: how far it is", "ms", (said - began) * 1000, None, "≤ 150")
+    terminal.press(b"\r", 0.0)
+    there = terminal.until(_said(line), _LIMIT)
+    yield Row(f"{what}: its line", "ms", (there - began) * 1000)
+    counted = terminal.until(_has("” 1 of 1"), _LIMIT)
+    yield Row(f"{what}: all of it", "ms", (counted - began) * 1000)
+    terminal.silence(1.0)
+    yield Row(f"{what}: memory then", "MB", terminal.resident_megabytes())
+
+
 def _has(text: str) -> Callable[[list[str]], bool]:
     return lambda lines: any(text in line for line in lines)
+
+
+def _lacks(text: str) -> Callable[[list[str]], bool]:
+    return lambda lines: all(text not in line for line in lines)
+
+
+def _fails_late(lines: list[str]) -> bool:
+    return any(re.search(r"make part \d{2,} that fails", line) for line in lines)
 
 
 def _said(text: str) -> Callable[[list[str]], bool]:

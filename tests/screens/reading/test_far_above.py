@@ -110,6 +110,9 @@ async def test_esc_stops_the_search_where_it_was(
         monkeypatch.setattr(JsonlTranscript, "part", held_up)
         await pilot.press("left_square_bracket", "s")
         await until(pilot, lambda: "looking for it, 0 % read, esc stops" in str(pane.border_subtitle))
+        await pilot.resize_terminal(60, 24)  # the way to stop is the last to be left out
+        await until(pilot, lambda: main_of(pilot).size.width == 60)
+        assert "looking for it, 0 % read, esc stops" in screen_text(pilot)
         before = pane.opened
         await pilot.press("escape")
         assert "esc stops" not in str(pane.border_subtitle)
@@ -135,6 +138,27 @@ async def test_matches_and_the_outline_go_there_too(program: Program, long_home:
         await pilot.press("enter")
         await until(pilot, lambda: pane.message is not None and pane.message.content == "Prompt number 120")
         assert kept(pilot) < BOUND
+
+
+async def test_a_match_far_below_is_gone_to_and_then_one_above(program: Program, long_home: Path) -> None:
+    async with program(long_home, size=(160, 48)) as pilot:
+        await _read(pilot)
+        pane = main_of(pilot).pane
+        await pilot.press("g")
+        await until(pilot, lambda: pane.message is not None and pane.message.content == "First things first")
+        last = f"Prompt number {ROUNDS - 1}"
+        await pilot.press("slash", *f'"{last}"', "enter")
+        await until(pilot, lambda: pane.message is not None and pane.message.content == last)
+        assert kept(pilot) < BOUND
+        await until(pilot, lambda: "1 of 1" in str(pane.border_subtitle))
+        await pilot.press("g", "right_square_bracket", "e")
+        await until(pilot, lambda: command(pilot) == "make 20")
+        await pilot.press("slash", *'"first things"', "enter")
+        await until(pilot, lambda: '“"first things"” 2 of 2' in str(pane.border_subtitle))
+        assert pane.message is not None and pane.message.content == "Answer 0 to First things first"
+        await pilot.press("slash", *"zzqx", "enter")
+        await until(pilot, lambda: "“zzqx” is not in this session" in str(pane.border_subtitle))
+        assert pane.message is not None and pane.message.content == "Answer 0 to First things first"
 
 
 async def test_what_is_said_meanwhile_is_there_at_the_end(

@@ -204,10 +204,17 @@ class TranscriptFinder:
             self._pane.no_more(step)
 
     async def _find_near(self, opened: OpenTranscript, within: Within, at: int, *, reads_on: bool) -> None:
-        for step, begin in ((1, at - 1), (-1, at)):
-            if await self._go_on(opened, within, step, begin) is not False:
-                return
-        if reads_on and not opened.view.complete and within.has_places:
+        if await self._go_on(opened, within, 1, at - 1) is not False:
+            return
+        above = partial(self._find_above, opened, within, at, reads_on=reads_on)
+        if reads_on and opened.is_cut and within.has_places:
+            self._look_in_parts(1, "match", lambda: self._find(above))
+        else:
+            await above()
+
+    async def _find_above(self, opened: OpenTranscript, within: Within, at: int, *, reads_on: bool) -> None:
+        found = await self._go_on(opened, within, -1, at)
+        if found is False and reads_on and not opened.view.complete and within.has_places:
             self._want("match")
 
     def _is_stale(self, opened: OpenTranscript, within: Within) -> bool:
@@ -285,8 +292,9 @@ class TranscriptFinder:
 
     # In what is not loaded ---------------------------------------------------------------------------------
 
-    def _look_in_parts(self, step: int, wanted: str) -> None:
-        """Go to what is wanted where it is in no loaded part: above (-1), below (1), or first of all (0)."""
+    def _look_in_parts(self, step: int, wanted: str, nowhere: Callable[[], None] | None = None) -> None:
+        """Go to what is wanted where it is in no loaded part: above (-1), below (1), or first of all (0). `nowhere`:
+        called in place of saying that it is in none."""
         found: Found = partial(match_in, within=self.within, step=step or 1)
         if wanted in ("first", "message"):
             found = first_of if wanted == "first" else partial(place_in, message_id=self._sought)
@@ -302,7 +310,7 @@ class TranscriptFinder:
                 self.go_to_landmark(self._kind, step, self._times - 1)
             self._pane.settle()
 
-        self._parts.begin(step, found, there, partial(self._in_no_part, step, wanted))
+        self._parts.begin(step, found, there, nowhere or partial(self._in_no_part, step, wanted))
 
     def _in_no_part(self, step: int, wanted: str) -> None:
         """It is in no part, or there are no parts: what is earlier is loaded then."""

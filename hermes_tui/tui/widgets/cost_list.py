@@ -10,7 +10,7 @@ from textual.message import Message
 from hermes_tui.display import dollars, safe
 from hermes_tui.sessions.cost.overview import Rank
 from hermes_tui.tui.keymap import bindings
-from hermes_tui.tui.widgets.cells import pad
+from hermes_tui.tui.widgets.cells import pad, pad_end
 from hermes_tui.tui.widgets.styled import Parts, RowView, looks
 
 __all__ = ["CostList", "CostRow", "bar"]
@@ -19,7 +19,9 @@ _EIGHTHS = " ▏▎▍▌▋▊▉"
 _COST = 12
 """Columns of the sum."""
 _LABEL = 36
-"""Columns of the name, at most."""
+"""Columns of the name, or half of the line where that is more."""
+_ENDS = ("project", "lane")
+"""Of these the end tells more."""
 _BAR_LEAST = 8
 
 
@@ -109,10 +111,10 @@ class CostList(RowView, can_focus=True):
         cost = dollars(figure.usd, estimated=figure.estimated, unpriced=figure.unpriced)
         room = self.size.width - _COST - 4
         with_bar = room - _BAR_LEAST - 2 >= 16
-        label = min(_LABEL, room - _BAR_LEAST - 2) if with_bar else room
+        label = max(1, min(max(_LABEL, room // 2), room - _BAR_LEAST - 2) if with_bar else room)
         drawn = f"  {pad(bar(row.share, room - label - 2), room - label - 2)}" if with_bar else ""
-        name = f"  {pad(safe(rank.label), max(1, label))}"
-        return [(name, ""), (drawn, "bar"), (f" {pad(cost, _COST, right=True)} ", "")]
+        name = (pad_end if rank.kind in _ENDS else pad)(safe(rank.label), label)
+        return [(f"  {name}", ""), (drawn, "bar"), (f" {pad(cost, _COST, right=True)} ", "")]
 
     def action_section(self, step: int) -> None:
         """To the first line of the next ranking (1) or of the one before (-1)."""
@@ -127,6 +129,9 @@ class CostList(RowView, can_focus=True):
             self.go(other[-1] if other else before[0])
         else:
             self.notify(f"There is no ranking {'below' if step > 0 else 'above'} this one.")
+            return
+        # With its heading, and as much of it as there is room for.
+        self.jump(max((at for at in range(self.cursor) if self._rows[at].style == "heading"), default=0))
 
     def action_open(self) -> None:
         """Ask for the sessions behind the line."""

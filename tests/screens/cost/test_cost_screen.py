@@ -24,7 +24,7 @@ from hermes_tui.sessions.manager import SessionManager
 from hermes_tui.tui.app import HermesApp
 from hermes_tui.tui.screens.cost import CostScreen, cost_rows, filter_text, title_parts
 from hermes_tui.tui.widgets.cost_chart import CostChart
-from hermes_tui.tui.widgets.cost_list import CostList, bar
+from hermes_tui.tui.widgets.cost_list import CostList, CostRow, bar
 from pilots import drawn, screen_text, until
 from session_adapters.base import Environment
 from spending import Spender
@@ -234,6 +234,30 @@ async def test_every_line_can_be_reached_at_every_size(spender: Spender, size: t
         assert listing.highlighted is ranks[0]
         for line in screen_text(pilot).splitlines():
             assert len(line) <= size[0]
+
+
+async def test_a_ranking_that_is_gone_to_is_seen_from_its_heading_on(spender: Spender) -> None:
+    app = program(spender)
+    async with app.run_test(size=(80, 24)) as pilot:
+        screen = await open_costs(pilot)
+        listing = screen.query_one(CostList)
+        for key, heading in (("tab", "By model"), ("tab", "By project"), ("shift+tab", "By model")):
+            await pilot.press(key)
+            assert heading in listing.render_line(0).text and listing.cursor - listing.scroll_offset.y == 1
+
+
+async def test_of_a_long_path_or_lane_the_end_is_kept(spender: Spender) -> None:
+    app = program(spender)
+    async with app.run_test(size=(80, 24)) as pilot:
+        listing = (await open_costs(pilot)).query_one(CostList)
+        path, lane = f"/srv/{'x' * 90}/attic", f"agent:main:{'y' * 90}:alice"
+        listing.show(
+            [
+                CostRow(rank=Rank("project", path, path, Figure(1.0), ())),
+                CostRow(rank=Rank("lane", lane, lane, Figure(1.0), ())),
+            ]
+        )
+        assert [listing.parts(at)[0][0].strip()[-6:] for at in range(2)] == ["/attic", ":alice"]
 
 
 async def test_nothing_is_drawn_when_nothing_is_new(spender: Spender, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -258,10 +258,10 @@ KEYS: tuple[Key, ...] = (
     Key("lane.later", "greater_than_sign,full_stop", "session(-1)", "The session after this one", "later"),
     Key("jump.prompt", "p,right_square_bracket,left_square_bracket", "jump_to('prompt')", "Prompt", "prompt"),
     Key("jump.message", "m", "jump_to('message')", "Message, of either side", "message"),
-    Key("jump.call", "t", "jump_to('tool call')", "Tool call", "tool call"),
+    Key("jump.call", "t", "jump_to('tool call')", "Tool call", "tool"),
     Key("jump.error", "e", "jump_to('error')", "Failed call, of a tool or of the model", "error"),
     Key("jump.edit", "d", "jump_to('edit')", "Call that changes a file", "edit"),
-    Key("jump.helper", "s", "jump_to('sub-agent')", "Call of a sub-agent", "sub-agent"),
+    Key("jump.helper", "s", "jump_to('sub-agent')", "Call of a sub-agent", "helper"),
     Key("jump.image", "i", "jump_to('image')", "Image or other attachment", "image"),
     Key("jump.compaction", "c", "jump_to('compaction')", "Compaction", "compaction"),
     Key(

@@ -46,8 +46,8 @@ class Styled(Widget):
         if not purpose and not cursor:
             return self.rich_style  # asks all ancestors
         base = self.look("", cursor) if purpose else self.look()
-        # Reversed colours would turn every colour of the text into a patch.
-        if purpose and cursor and base.reverse and purpose != "heading":
+        # Reversed colours would turn every colour of the text into a patch; what is faint could not be read.
+        if purpose and cursor and (purpose == "faint" or (base.reverse and purpose != "heading")):
             return base
         return base + self.get_component_rich_style(f"look--{purpose or cursor}", partial=True)
 

@@ -122,15 +122,14 @@ async def test_what_is_earlier_is_read_until_there_is_one() -> None:
 
 async def test_hints_say_what_may_follow_and_no_other_key_acts(program: Program, claude_home: ClaudeHome) -> None:
     claude_home.session("One")
-    async with program(claude_home.home) as pilot:
+    async with program(claude_home.home, size=(80, 24)) as pilot:
         main = main_of(pilot)
         await pilot.press("enter")
         await until(pilot, lambda: main.parts.is_reading and main.pane.message is not None)
         before = screen_text(pilot).splitlines()[-1]
         await pilot.press("right_square_bracket")
-        await until(
-            pilot, lambda: screen_text(pilot).splitlines()[-1].startswith(" p prompt  m message  t tool call  e")
-        )
+        hints = " p prompt  m message  t tool  e error  d edit  s helper  i image  c compaction"
+        await until(pilot, lambda: screen_text(pilot).splitlines()[-1].rstrip() == hints)
         await pilot.press("escape")
         await until(pilot, lambda: screen_text(pilot).splitlines()[-1] == before)
         assert main.parts.is_reading

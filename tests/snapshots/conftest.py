@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -11,14 +12,20 @@ from hermes_tui.demo import STATIC_NOW
 from hermes_tui.demo.home import environment_of, write_home
 from hermes_tui.sessions.manager import SessionManager
 
-_PLUGIN = {name: value for name, value in os.environ.items() if name.startswith("TEXTUAL_SNAPSHOT_")}
-"""Where the plugin keeps what it compares; taken before every test's environment is emptied."""
+
+@pytest.fixture(scope="session")
+def plugin_settings() -> Mapping[str, str]:
+    """Where the plugin keeps what it compares; taken before the first test's environment is emptied. It is not yet
+    known when this module is imported."""
+    return {name: value for name, value in os.environ.items() if name.startswith("TEXTUAL_SNAPSHOT_")}
 
 
 @pytest.fixture(autouse=True)
-def plugin_variables(isolated_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def plugin_variables(
+    plugin_settings: Mapping[str, str], isolated_home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The plugin's own settings, and a terminal of known colours."""
-    for name, value in _PLUGIN.items():
+    for name, value in plugin_settings.items():
         monkeypatch.setenv(name, value)
     monkeypatch.setenv("TERM", "xterm-256color")
     monkeypatch.setenv("COLORTERM", "truecolor")

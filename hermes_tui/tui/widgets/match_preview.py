@@ -63,7 +63,7 @@ class MatchPreview(TextView):
             return
         room = max(self.outer_size.width - 6, 4)
         said = title(part, room, gone=part.summary.gone) if part is not None else ""
-        self.border_title = Content(spaced(said, corner=True))
+        self.border_title = Content(spaced(said, self))
         lines: list[Parts] = self._result_lines(result, width) if result is not None else [[(f" {note}", "faint")]]
         before, self.lines = self.lines, lines
         height = self.size.height

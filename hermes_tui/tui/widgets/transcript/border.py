@@ -59,20 +59,21 @@ def subtitle(bottom: int, total: int, loaded: int | None, *states: str, last: bo
     return " · ".join([*states, f"{100 * min(bottom, total) // max(total, 1)} %{part}"])
 
 
-def spaced(text: str, *, corner: bool) -> str:
-    """The text of a border without a right side, apart from the line to both sides. Textual brings the blank to the
-    left where the border has that `corner`."""
-    return f"{'' if corner else ' '}{text} " if text else ""
+def spaced(text: str, pane: Widget) -> str:
+    """The text of a pane's border, apart from the line to both sides. Textual brings the blanks where there are
+    corners."""
+    left, right = pane.styles.border_left[0], pane.styles.border_right[0]
+    return f"{'' if left else ' '}{text}{'' if right else ' '}" if text else ""
 
 
 def border(pane: Widget, opened: OpenTranscript, *, found: str, seen: str, sought: str) -> tuple[str, str]:
     """Title and subtitle of a pane. `found`: which match this is; `seen`: what its agent still sees, if that is
     shown; `sought`: how far it has read to find something."""
-    width, corner = pane.outer_size.width, bool(pane.styles.border_left[0])
+    room = max(pane.outer_size.width - 6, 4)
     part, view = opened.part, opened.view
     if part is None:
         return "", ""
-    above = spaced(title(part, max(width - 6, 4), gone=opened.gone), corner=corner)
+    above = spaced(title(part, room, gone=opened.gone), pane)
     if not view.column.total:
         return above, ""
     bottom = view.column.tops[view.top.entry] + view.top.line + view.height
@@ -92,8 +93,8 @@ def border(pane: Widget, opened: OpenTranscript, *, found: str, seen: str, sough
         }
         said = [name for name, is_so in states.items() if is_so and name]
         below = subtitle(bottom, view.column.total, loaded, *said, last=not opened.is_cut)
-        if width_of(below) <= width - 6 or not (", " in seen or loaded or spared):
-            return above, spaced(below, corner=corner)
+        if width_of(below) <= room or not (", " in seen or loaded or spared):
+            return above, spaced(below, pane)
         if ", " in seen:
             seen = _shorter(seen)
         elif loaded:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Literal
 
-from hermes_tui.sessions.calls import edits, failed
+from hermes_tui.sessions.calls import edits, failed, is_untold_edit
 from session_adapters.model import Message, ToolCall
 
 __all__ = ["KINDS", "LandmarkKind", "calls_of", "is_landmark"]
@@ -29,7 +29,7 @@ _HELPERS = frozenset({"task", "agent", "spawn_agent", "delegate_task", "sessions
 _OF_CALLS: Mapping[LandmarkKind, Callable[[ToolCall], object]] = {
     "tool call": lambda call: True,
     "error": failed,
-    "edit": edits,
+    "edit": lambda call: edits(call) or is_untold_edit(call),
     "sub-agent": lambda call: call.subagent_id or call.tool_name.lower() in _HELPERS,
 }
 

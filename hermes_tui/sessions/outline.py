@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Literal, NamedTuple
 
 from hermes_tui.display import compact
-from hermes_tui.sessions.calls import edits, target
+from hermes_tui.sessions.calls import edits, is_untold_edit, target
 from hermes_tui.sessions.landmarks import calls_of, is_landmark
 from session_adapters.model import Message, ToolCall
 
@@ -48,4 +48,6 @@ def outline(messages: Iterable[Message]) -> Iterator[OutlineEntry]:
 def _changed(call: ToolCall) -> str:
     """Which files a call changed."""
     change = edits(call)
-    return compact(", ".join(file.path for file in change.files) or target(call), _LONGEST) if change else ""
+    if change is None:
+        return compact(target(call), _LONGEST) if is_untold_edit(call) else ""
+    return compact(", ".join(file.path for file in change.files) or target(call), _LONGEST)

@@ -6,6 +6,7 @@ Old and new text, several of them, a whole new file, or a patch: in an argument,
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any, NamedTuple
@@ -13,7 +14,7 @@ from typing import Any, NamedTuple
 from hermes_tui.sessions.calls.patches import FileEdit, Hunk, Row, patched_files
 from session_adapters.model import ToolCall
 
-__all__ = ["PATHS", "Edit", "FileEdit", "Hunk", "Row", "edits", "patch_in", "path_of"]
+__all__ = ["PATHS", "Edit", "FileEdit", "Hunk", "Row", "edits", "is_untold_edit", "patch_in", "path_of"]
 
 PATHS = (
     *("file_path", "filePath", "path", "notebook_path", "target_file", "absolute_path"),
@@ -26,6 +27,8 @@ _EVERYWHERE = ("replace_all", "replaceAll", "allow_multiple")
 _PATCHES = ("patch", "diff", "patchText", "input")
 _COMMANDS = ("command", "cmd")
 _WRITTEN = ("content", "contents", "file_text")
+_EDITORS = re.compile(r"edit|write|patch|replace", re.IGNORECASE)
+"""In the name of a tool that changes the file that it is given."""
 _MOST_COMPARED = 2_000
 
 
@@ -79,6 +82,11 @@ def edits(call: ToolCall) -> Edit | None:
     if (hunk := _replacement(given)) is not None:
         return Edit((FileEdit(path_of(given), "change", (hunk,)),), frozenset((*PATHS, *_OLD, *_NEW)))
     return _creation(given)
+
+
+def is_untold_edit(call: ToolCall) -> bool:
+    """Whether it changed a file in a way that the store does not hold, as Cursor's `edit_file_v2` does."""
+    return bool(not call.is_error and _EDITORS.search(call.tool_name) and path_of(call.input)) and edits(call) is None
 
 
 def patch_in(call: ToolCall) -> Edit | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Literal
 
-from hermes_tui.sessions.calls.edits import edits, path_of
+from hermes_tui.sessions.calls.edits import edits, is_untold_edit, path_of
 from session_adapters.model import ToolCall
 
 __all__ = ["FileTouch", "files_touched", "relative_path"]
@@ -18,7 +18,7 @@ def files_touched(calls: Iterable[ToolCall], cwd: str | None) -> dict[str, FileT
     """Each file that the calls named, in the order in which they first did, and whether one of them changed it."""
     found: dict[str, FileTouch] = {}
     for call in calls:
-        edited = edits(call) is not None
+        edited = edits(call) is not None or is_untold_edit(call)
         for path in _named(call):
             path = relative_path(path, cwd)
             if edited or path not in found:

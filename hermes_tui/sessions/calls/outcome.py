@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from hermes_tui.display import count_lines
-from hermes_tui.sessions.calls.edits import edits
+from hermes_tui.sessions.calls.edits import edits, is_untold_edit
 from hermes_tui.sessions.jsontext import json_text
 from session_adapters.model import ToolCall, ToolResult
 
@@ -97,6 +97,8 @@ def facts(call: ToolCall) -> list[str]:
         said.append(duration(call.duration_ms))
     if call.output is None:
         said.append("no result")
+    elif is_untold_edit(call):
+        said.append("change not stored")
     elif change is None:
         lines = count_lines(output_text(call.output))
         said.append("no output" if lines == 0 else "1 line" if lines == 1 else f"{lines:,} lines")

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from hermes_tui.sessions.calls import FileEdit, Hunk, edits, output_text, path_of, relative_path
+from hermes_tui.sessions.calls import FileEdit, Hunk, edits, is_untold_edit, output_text, path_of, relative_path
 from hermes_tui.sessions.edits.known_text import KnownText, after_hunk, text_read
 from hermes_tui.sessions.edits.sections import Section, compared_texts, loose_hunk
 from session_adapters.model import Message, ToolCall
@@ -15,7 +15,6 @@ from session_adapters.model import Message, ToolCall
 __all__ = ["EditedFile", "FileDiff", "SessionEdits"]
 
 _CREATED = re.compile(r"\bcreated\b|\bwrote new\b|\bnew file\b", re.IGNORECASE)
-_EDITS = re.compile(r"edit|write|patch|replace", re.IGNORECASE)
 _UNKNOWN_BEFORE = "whether it was there before is not known: it is taken for new"
 
 
@@ -180,7 +179,7 @@ class SessionEdits:
         path = path_of(call.input)
         if not path or call.is_error:
             return
-        if _EDITS.search(call.tool_name):
+        if is_untold_edit(call):
             file = self._file(path)
             file.calls += 1
             file.untold()

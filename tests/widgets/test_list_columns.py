@@ -158,3 +158,11 @@ async def test_a_result_says_whom_it_is_shared_with() -> None:
         app.list.set_answer(ShownAnswer([ListRow(conversation=home, result=True)], lambda text: ()), top=True)
         await pilot.pause()
         assert "assistant/s1, shared with math_bot  My name is Alice" in screen_text(pilot)
+
+
+async def test_columns_of_one_colour_are_written_in_one_go() -> None:
+    """Each change of the colour is forty bytes: over a slow line they are what one waits for."""
+    app = ListApp(session("a", 3, title="Fix it", cwd="/x/shop"))
+    async with app.run_test(size=(80, 6)):
+        texts = [segment.text for segment in app.list.render_line(1)]
+        assert any("shop" in text and " 3m" in text and text.rstrip().endswith("1") for text in texts), texts

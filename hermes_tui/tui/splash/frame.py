@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from itertools import groupby
 
 from rich.cells import set_cell_size
 
@@ -42,10 +43,10 @@ def _line(splash_image: SplashImage, parts: Sequence[tuple[str, str]], *, on_cur
     plain = inks[""]
     room = splash_image.shown
     written: list[str] = []
-    for text, purpose in parts:
+    for ink, alike in groupby(parts, key=lambda part: inks.get(part[1], plain)):
+        text = "".join(text for text, _ in alike)
         shown = text if width_of(text) <= room else set_cell_size(text, room)
         room -= width_of(shown)
         if shown:
-            ink = inks.get(purpose, plain)
             written.append(f"{ink.before}{shown}{ink.behind}")
-    return "".join((*written, plain.before, " " * room, plain.behind))
+    return "".join((*written, plain.before, " " * room, plain.behind) if room else written)

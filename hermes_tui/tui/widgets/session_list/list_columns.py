@@ -184,8 +184,8 @@ class RowTexts(NamedTuple):
             if said and fits and name not in ("project", "age"):
                 # That somebody waits is worth more than what it cost.
                 return [*parts, (" " + pad(said, columns.figures, right=True), style)]
-            parts.append((" ", ""))
-            parts.extend(self._cell(name, width, row, conversation, state))
+            (text, purpose), *rest = self._cell(name, width, row, conversation, state)
+            parts += [(f" {text}", purpose), *rest]  # a blank of its own would be two more changes of the colour
         return parts
 
     def _known(self, row: ListRow, tip: SessionSummary, most: int) -> str:

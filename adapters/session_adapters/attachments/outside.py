@@ -47,10 +47,10 @@ def blob_path(folders: Sequence[Path], attachment: Attachment) -> Path | None:
 
 
 def blob_measured(folders: Sequence[Path], attachment: Attachment) -> Attachment:
-    """The same with the size of its blob, which stands in no record."""
+    """The same with the size of its blob, which stands in no record, in place of its hash."""
     path = blob_path(folders, attachment)
     with suppress(OSError):  # gone meanwhile
-        return replace(attachment, size=path.stat().st_size) if path is not None else attachment
+        return replace(attachment, name="", size=path.stat().st_size) if path is not None else attachment
     return attachment
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from hermes_tui.display import attachment_facts
 from hermes_tui.errors import ParseError
 from hermes_tui.sessions.export import images
 from hermes_tui.sessions.export.images import ImagePlace, InlineImages, inline_images, read_attachment
@@ -65,7 +66,7 @@ def test_a_blob_is_measured_and_read(sessions: Callable[..., tuple[SessionManage
     manager, session = sessions(f"blob:sha256:{HASH}", PNG)
     transcript = manager.open(session.agent, session.session_id)
     for message in (session.messages[0], transcript.messages[0]):
-        assert [(one.media_type, one.size) for one in message.attachments] == [("image/png", len(PNG))]
+        assert [attachment_facts(one) for one in message.attachments] == [["image/png", f"{len(PNG)} B"]]
     assert read(manager, session) == PNG
     assert inlined(manager, session)[1] == ("image/png", PNG)
 

@@ -13,7 +13,7 @@ from textual.pilot import Pilot
 
 from claude_lines import ClaudeHome
 from hermes_tui.clock import Clock
-from hermes_tui.config import Config
+from hermes_tui.config import USUAL_COLUMNS, Column, Config
 from hermes_tui.sessions.manager import SessionManager
 from hermes_tui.tui.app import HermesApp
 from hermes_tui.tui.screens.dialogs.confirm import ConfirmScreen
@@ -66,11 +66,12 @@ def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Program:
         theme: str | None = None,
         keymap: dict[str, str] | None = None,
         searches: dict[str, str] | None = None,
+        columns: tuple[Column, ...] = USUAL_COLUMNS,
         wait: bool = True,
         attention: bool = False,
     ) -> AsyncIterator[Pilot[None]]:
         manager = SessionManager(Environment(home=home), cache_dir=tmp_path / "cache")
-        config = Config(theme=theme, keymap=keymap or {}, searches=searches or {})
+        config = Config(theme=theme, keymap=keymap or {}, searches=searches or {}, columns=columns)
         app = HermesApp(manager, config, clock=Clock(now), attention=attention)
         async with app.run_test(size=size, notifications=True) as pilot:
             if wait:

@@ -14,6 +14,8 @@ from textual.pilot import Pilot
 from hermes_store import Store
 from hermes_tui.tui.screens.cost import CostScreen
 from hermes_tui.tui.screens.diff import DiffScreen
+from hermes_tui.tui.widgets.cost_list import CostList
+from lane_homes import NOW, HermesDemo
 from pilots import main_of, screen_text, until
 
 Program = Callable[..., AbstractAsyncContextManager[Pilot[None]]]
@@ -85,3 +87,21 @@ async def test_a_comparison_says_which_parts_it_compares(store: Store, program: 
         await until(pilot, lambda: isinstance(pilot.app.screen, DiffScreen) and pilot.app.screen.diff)
         sides = screen_text(pilot).splitlines()[1:3]
         assert "part" not in sides[0] and "part 3 of 3" in sides[1]
+
+
+async def test_lanes_and_branches_have_rankings_of_their_own(demo: HermesDemo, program: Program) -> None:
+    async with program(demo.home, now=NOW) as pilot:
+        await pilot.press("C")
+        await until(pilot, lambda: isinstance(pilot.app.screen, CostScreen) and "By agent" in screen_text(pilot))
+        headings = []
+        for _ in range(6):
+            await pilot.press("tab")
+            headings.append(pilot.app.screen.query_one(CostList).render_line(0).text.strip().partition(",")[0])
+        assert {"By model", "By lane"} <= {*headings}
+        lane = headings.index("By lane")
+        for _ in range(len(dict.fromkeys(headings)) - 1 - lane):
+            await pilot.press("shift+tab")
+        rank = pilot.app.screen.query_one(CostList).highlighted
+        assert rank is not None and rank.kind == "lane" and rank.key.startswith("agent:main:")
+        await pilot.press("enter")
+        await until(pilot, lambda: pilot.app.screen is main_of(pilot) and main_of(pilot).box.value != "")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
+from pathlib import Path
 from typing import cast, get_args
 
 import pytest
@@ -14,6 +15,7 @@ from hermes_tui.config import Column
 from hermes_tui.tui.app import HermesApp
 from hermes_tui.tui.screens.dialogs.menu import MenuScreen
 from hermes_tui.tui.state.view_state import ViewFile
+from pi_lines import answered, asked, write_pi
 from pilots import main_of, screen_text, toasts, until
 
 Program = Callable[..., AbstractAsyncContextManager[Pilot[None]]]
@@ -106,6 +108,40 @@ async def test_columns_are_chosen_one_after_the_other_and_kept(program: Program,
         await until(pilot, lambda: ViewFile().read().columns == ("age", "turns", "tokens", "cost", "state"))
     async with program(claude_home.home, now=claude_home.start) as pilot:
         assert screen_text(pilot).splitlines()[1].split() == ["today", "age", "turns", "tokens", "cost"]
+
+
+async def test_columns_of_the_settings_stand_until_others_are_chosen(
+    program: Program, claude_home: ClaudeHome
+) -> None:
+    claude_home.session("Any", project="shop")
+    async with program(claude_home.home, now=claude_home.start, columns=("branch", "size")) as pilot:
+        assert screen_text(pilot).splitlines()[1].split() == ["today", "branch", "size"]
+        await pilot.press("c")
+        await until(pilot, lambda: isinstance(pilot.app.screen, MenuScreen))
+        await pilot.press("1", "escape")
+        await until(pilot, lambda: ViewFile().read().columns == ("project", "branch", "size"))
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40), (160, 48)])
+async def test_a_title_has_room_and_of_a_long_project_the_end_is_seen(
+    program: Program, claude_home: ClaudeHome, size: tuple[int, int]
+) -> None:
+    claude_home.session("Why is the tax table slow on Monday mornings and fast on every other day", project="shop")
+    claude_home.session("Another", project="a-very-long-name-of-a-monorepo-frontend")
+    async with program(claude_home.home, size=size) as pilot:
+        width = main_of(pilot).sessions.size.width
+        shown = [line[:width] for line in screen_text(pilot).splitlines()]
+        title = next(line for line in shown if "Why is the tax" in line).partition("…")[0]
+        assert len(title[title.index("Why") :].rstrip()) >= 24
+        assert "frontend" in next(line for line in shown if "Another" in line)
+
+
+async def test_a_title_that_is_markup_is_cleaned_by_the_rule_of_its_agent(program: Program, tmp_path: Path) -> None:
+    prompt = '<file name="/srv/a.py">\nprint("x")\n</file>\nFix the clock'
+    write_pi(tmp_path / "home", "one", asked(1, None, prompt), answered(2, 1))
+    async with program(tmp_path / "home") as pilot:
+        await until(pilot, lambda: "Fix the clock" in screen_text(pilot))
+        assert "<file" not in screen_text(pilot)
 
 
 async def test_the_theme_is_remembered_unless_one_was_asked_for(

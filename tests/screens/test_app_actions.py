@@ -7,9 +7,10 @@ from contextlib import AbstractAsyncContextManager
 
 import pytest
 from textual.pilot import Pilot
-from textual.widgets import Input
 
 from claude_lines import ClaudeHome
+from hermes_tui.tui.palette import Palette
+from hermes_tui.tui.screens.dialogs.picker import FoundRows
 from hermes_tui.tui.screens.help import HelpScreen
 from hermes_tui.tui.screens.main.screen import MainScreen
 from hermes_tui.tui.screens.problems import ProblemsScreen
@@ -118,11 +119,11 @@ async def test_quits(program: Program, claude_home: ClaudeHome) -> None:
 async def test_the_palette_has_our_commands_only(program: Program, claude_home: ClaudeHome) -> None:
     claude_home.session("Any")
     async with program(claude_home.home) as pilot:
-        titles = {command.title for command in pilot.app.get_system_commands(pilot.app.screen)}
+        await pilot.press("colon")
+        await until(pilot, lambda: isinstance(pilot.app.screen, Palette))
+        titles = {command.title for command in pilot.app.screen.query_one(FoundRows).found}
         assert "Refresh" in titles and "Quit" in titles
         assert not titles & {"Screenshot", "Maximize", "Theme"}
-        await pilot.press("colon")
-        await until(pilot, lambda: pilot.app.screen.query(Input))
         await pilot.press("escape")
 
 

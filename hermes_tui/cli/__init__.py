@@ -11,16 +11,16 @@ import sys
 from collections.abc import Sequence
 from typing import NoReturn
 
-from hermes_tui.platform import gc_tuning
+from hermes_tui.platform import memory_tuning
 
 __all__ = ["run"]
 
 
 def run(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run the command line with `arguments` (those of the process if None). Never returns."""
-    gc_tuning.hurry()
+    memory_tuning.hurry()
     from hermes_tui.cli.execute import execute
 
     code = execute(sys.argv[1:] if arguments is None else list(arguments))
-    gc_tuning.leave()
+    memory_tuning.leave()
     sys.exit(code)

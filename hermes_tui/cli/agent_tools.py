@@ -43,7 +43,7 @@ def mcp(
     """
     from hermes_tui.mcp.scope import Scope
     from hermes_tui.mcp.tools import AgentTools
-    from hermes_tui.platform.allocator import stay_small
+    from hermes_tui.platform.memory_tuning import stay_small
     from hermes_tui.sessions.machine import this_machine
     from hermes_tui.sessions.manager import SessionManager
 

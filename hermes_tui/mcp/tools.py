@@ -20,9 +20,9 @@ from hermes_tui.mcp.budget import pages
 from hermes_tui.mcp.overview import overview_of
 from hermes_tui.mcp.schemas import TOOLS, Arguments, NowArguments, OverviewArguments, SearchArguments
 from hermes_tui.mcp.scope import AskingSession, Scope
-from hermes_tui.platform import gc_tuning
-from hermes_tui.platform.allocator import give_back
+from hermes_tui.platform import memory_tuning
 from hermes_tui.platform.log import write_failure
+from hermes_tui.platform.memory_tuning import give_back
 from hermes_tui.redact import Redactor
 from hermes_tui.sessions.export import export
 from hermes_tui.sessions.manager import SessionManager
@@ -98,7 +98,7 @@ class AgentTools:
             self._manager.searches.get_ready()
         except Exception as error:  # the first call says what is wrong
             write_failure(error)
-        gc_tuning.settle()
+        memory_tuning.settle()
 
     def _guarded(self, work: Callable[[], dict[str, Any]]) -> ToolReply:
         try:

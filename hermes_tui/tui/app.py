@@ -21,9 +21,9 @@ from hermes_tui.clock import Clock
 from hermes_tui.config import Config
 from hermes_tui.errors import HermesTuiError
 from hermes_tui.platform import paths
-from hermes_tui.platform.allocator import give_back
 from hermes_tui.platform.background import Slot
 from hermes_tui.platform.log import write_failure
+from hermes_tui.platform.memory_tuning import give_back
 from hermes_tui.sessions.catalogue.snapshot import Snapshot
 from hermes_tui.sessions.manager import SessionManager
 from hermes_tui.tui.app_actions import AppActions

@@ -14,8 +14,8 @@ from textual import constants
 from hermes_tui.clock import Clock
 from hermes_tui.config import Config
 from hermes_tui.errors import ValidationError
-from hermes_tui.platform import gc_tuning
-from hermes_tui.platform.allocator import stay_small
+from hermes_tui.platform import memory_tuning
+from hermes_tui.platform.memory_tuning import stay_small
 from hermes_tui.platform.signals import Guard
 from hermes_tui.platform.thread_errors import crashes_reported
 from hermes_tui.sessions.manager import SessionManager
@@ -61,7 +61,7 @@ def run_app(
         manager,
         config,
         clock=Clock(static_now),
-        painted=gc_tuning.settle,
+        painted=memory_tuning.settle,
         indexing=config.index and static_now is None,
         attention=True,
         splash=splash,

@@ -7,7 +7,7 @@ import sys
 
 GIVE_BACK = """
 import os
-from hermes_tui.platform.allocator import give_back
+from hermes_tui.platform.memory_tuning import give_back
 
 def resident():
     with open("/proc/self/statm") as file:
@@ -28,7 +28,7 @@ def test_what_lies_below_something_that_is_used_is_given_back() -> None:
 
 STAY_SMALL = """
 import os, sys, threading
-from hermes_tui.platform.allocator import stay_small
+from hermes_tui.platform.memory_tuning import stay_small
 
 def resident():
     with open("/proc/self/statm") as file:

@@ -274,7 +274,7 @@ def test_every_sample_store_answers(agent: str, store: Callable[..., Path], tmp_
         except HermesTuiError as error:
             pytest.fail(f"{folder}: {error}")
         for one in found[:20]:
-            if not manager.get(*one.session_id.split(":", 1)).messages:
+            if not manager.get(agent, one.session_id.partition(":")[2]).messages:
                 with pytest.raises(ValidationError, match="has no messages"):
                     scroll(manager, one.session_id)
                 continue

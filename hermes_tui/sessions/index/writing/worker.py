@@ -21,8 +21,8 @@ from pathlib import Path
 import apsw
 
 from hermes_tui.platform import locks
-from hermes_tui.platform.allocator import give_back
 from hermes_tui.platform.log import write_failure
+from hermes_tui.platform.memory_tuning import give_back
 from hermes_tui.sessions.adapters import Adapters
 from hermes_tui.sessions.checksummed_file import fingerprint
 from hermes_tui.sessions.index.diagnostics import leave_word, reason_of

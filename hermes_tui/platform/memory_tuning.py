@@ -1,15 +1,19 @@
-"""Keeps glibc's allocator small in a program that runs for weeks.
+"""Memory of a program that runs for weeks: glibc's allocator, Python's collector.
 
-Elsewhere nothing happens.
+The allocator is kept small; elsewhere than with glibc nothing happens. The collector does not run while the program
+is starting, listing or ending: hundreds of modules and thousands of sessions are made then, none of them garbage;
+looking through them again and again took a fifth of a start, and two thirds of the time it takes to leave.
 """
 
 from __future__ import annotations
 
+import gc
 from contextlib import suppress
 from functools import cache
 from typing import Any
 
-__all__ = ["give_back", "stay_small"]
+__all__ = ["give_back", "hurry", "leave", "settle", "stay_small"]
+
 
 _TRIM_THRESHOLD, _MMAP_THRESHOLD, _ARENA_MAX = -1, -3, -8
 """Names of `mallopt`'s settings, from malloc.h."""
@@ -38,3 +42,26 @@ def _library() -> Any:
     from ctypes import CDLL
 
     return CDLL(None)
+
+
+_USUAL = (5_000, 10, 10)
+"""Python's own 700 had all sessions looked through seven times while five queries were typed, each time for as long
+as a key may take."""
+_RARELY = (100_000, 50, 100)
+
+
+def hurry() -> None:
+    """A command begins: look rarely."""
+    gc.set_threshold(*_RARELY)
+
+
+def settle() -> None:
+    """The program has started and goes on for long: look as usual, but not at what the start has made."""
+    gc.freeze()
+    gc.set_threshold(*_USUAL)
+
+
+def leave() -> None:
+    """The process ends: look no more."""
+    gc.freeze()
+    gc.disable()

@@ -24,6 +24,7 @@ from session_adapters.reading.bounds import Stint, excess, is_cut, unread, unsea
 from session_adapters.text import scrub
 
 if TYPE_CHECKING:
+    from session_adapters.fold import SessionFold
     from session_adapters.reading.prefilter import Verbatim
     from session_adapters.reading.searchable import SessionTexts, Text, TextReader
     from session_adapters.transcript import Transcript
@@ -332,21 +333,27 @@ class Adapter(ABC):
     # Costs -------------------------------------------------------------------------------------------------
 
     def usage(self, source: Source, report: Report, session_ids: Collection[str] | None = None) -> Iterator[Usage]:
-        """What each model call in `source` used (those of `session_ids` alone, where given), in any order. Calls
-        that a session only repeats from another are left out, or marked as inherited. By default out of the
-        messages; what `summaries` reports already is not reported again."""
-        from session_adapters.fold import messages_usage
-
+        """What each model call in `source` used (those of `session_ids` alone, where given), in any order. Calls that
+        are only repeated from another session are left out or marked. What `summaries` reports is not reported."""
         if session_ids is None:
             session_ids = self.session_ids(source, lambda problem: None)
         for session_id in session_ids:
             try:
-                session = self.session(source, session_id)
+                summary, fold, left = self.added_up(source, session_id)
             except (SessionMissing, SessionUnreadable):
                 continue  # another source holds it, or the list reports it
-            yield from messages_usage(session)
-            if left := session.raw.get("leftOut"):
+            yield from fold.usage(summary)
+            if left:
                 report(Problem(agent=self.name, path=source.path, reason=excess(left), session_id=session_id))
+
+    def added_up(self, source: Source, session_id: str) -> tuple[SessionSummary, SessionFold, int]:
+        """A session, what its messages come to, and how many of them are left out. Raises as `session` does."""
+        from session_adapters.fold import SessionFold
+
+        session = self.session(source, session_id)
+        fold = SessionFold()
+        fold.add(session.messages)
+        return session, fold, session.raw.get("leftOut", 0)
 
     def in_full(self, source: Source, report: Report) -> tuple[Sequence[SessionSummary], Iterable[Usage]] | None:
         """The summaries, exact, and `usage` of all of them, in one pass; None where each takes a pass anyway."""

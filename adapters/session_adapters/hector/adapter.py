@@ -20,6 +20,7 @@ from session_adapters.base import (
     SessionMissing,
     Source,
 )
+from session_adapters.fold import SessionFold
 from session_adapters.hector import ids
 from session_adapters.hector.detect import layout_of, visit
 from session_adapters.hector.dsn import DSN_VARIABLE, parse_dsns
@@ -251,6 +252,19 @@ class HectorAdapter(Adapter):
         parts = _parts(source, session_id)
         with reading_stored(self.name, session_id, source.path):
             return visit(self._database(source), parts, read)
+
+    def added_up(self, source: Source, session_id: str) -> tuple[SessionSummary, SessionFold, int]:
+        """See `Adapter.added_up`: a page at a time."""
+
+        def read(layout: HectorLayout, facts: HectorFacts) -> tuple[SessionSummary, SessionFold, int]:
+            fold = HectorFold()
+            for row in layout.read(facts.owner, layout.marks([facts.owner])[facts.owner]):
+                if not row.lost:
+                    fold.add(shown(row.messages, facts))
+            return fold.summary(facts, source.path, session_id), fold, layout.left
+
+        with reading_stored(self.name, session_id, source.path):
+            return visit(self._database(source), _parts(source, session_id), read)
 
     def texts(self, source: Source, report: Report, session_id: str | None = None) -> Iterator[Text]:
         """See `Adapter.texts`. Rows that several sessions share are found in the one that counts them."""

@@ -20,6 +20,7 @@ from session_adapters.base import (
     Root,
     Source,
 )
+from session_adapters.fold import SessionFold
 from session_adapters.model import Message, Problem, Session, SessionSummary
 from session_adapters.opencode.database import OpenCodeDatabase
 from session_adapters.opencode.listing import Note, database_facts, database_summaries, tree_summary
@@ -227,6 +228,17 @@ class OpenCodeAdapter(Adapter):
 
         with reading_stored(self.name, session_id, source.path):
             return _shelf(source).visit(session_id, read)
+
+    def added_up(self, source: Source, session_id: str) -> tuple[SessionSummary, SessionFold, int]:
+        """See `Adapter.added_up`: a page at a time."""
+
+        def read(reader: OpenCodeReader) -> tuple[SessionSummary, SessionFold, int]:
+            fold = OpenCodeFold()
+            reader.count(reader.units(), fold)
+            return fold.summary(reader.facts, source.path), fold, reader.left
+
+        with reading_stored(self.name, session_id, source.path):
+            return _shelf(source).visit(scrub(session_id), read)
 
     # Native commands ---------------------------------------------------------------------------------------
 

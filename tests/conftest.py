@@ -155,7 +155,7 @@ def problems() -> list[Problem]:
 @pytest.fixture
 def third_party(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An installed distribution with the adapters of `tiny_adapter`, found by entry point as any other would be.
-    The path is the directory that a subprocess needs in PYTHONPATH beside `tests/helpers`."""
+    The path is the directory that a subprocess needs in PYTHONPATH beside `tests/helpers`; one of our own has it."""
     site = tmp_path / "site"
     information = site / "tiny_agent-1.0.dist-info"
     information.mkdir(parents=True)
@@ -166,6 +166,8 @@ def third_party(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     entries.append("impostor = pathlib:Path")
     (information / "entry_points.txt").write_text("\n".join(["[hermes_tui.adapters]", *entries]) + "\n")
     monkeypatch.syspath_prepend(str(site))
+    known = (str(site), str(Path(__file__).parent / "helpers"), os.environ.get("PYTHONPATH", ""))
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(filter(None, known)))
     return site
 
 

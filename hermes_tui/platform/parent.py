@@ -11,8 +11,12 @@ import runpy
 import signal
 import sys
 import time
+from pathlib import Path
 
-__all__ = ["end_with_parent", "helper_command"]
+import hermes_tui
+import session_adapters
+
+__all__ = ["end_with_parent", "helper_command", "helper_variables"]
 
 _LOOK = 0.2
 """Seconds between two looks at whether the parent is still there."""
@@ -24,6 +28,13 @@ def helper_command(module: str, *arguments: str) -> list[str]:
     """The command line of a helper of this process."""
     # -P: nothing that lies in the directory we were started in is taken for our code.
     return [sys.executable, "-P", "-m", "hermes_tui.platform.parent", str(os.getpid()), module, *arguments]
+
+
+def helper_variables() -> dict[str, str]:
+    """Its environment: it finds the same program, wherever that was started."""
+    ours = {str(Path(module.__path__[0]).parent) for module in (hermes_tui, session_adapters)}
+    known = os.environ.get("PYTHONPATH", "")
+    return {**os.environ, "PYTHONPATH": os.pathsep.join((*sorted(ours), *filter(None, [known])))}
 
 
 def end_with_parent(parent: int, grace: float = 0.0) -> None:

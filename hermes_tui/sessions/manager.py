@@ -77,8 +77,8 @@ class SessionManager:
         """`environment` None: this process's own, looked at anew on each call. `cache_dir` None: the user's.
         `agents` restricts what is read; raises `AgentNotFound` for a name that no adapter has. `prices` None: those
         in the user's settings. `indexed` False: no search index is made or asked."""
-        given = environment
-        self._adapters = Adapters(lambda: given or this_machine(), agents)
+        self._alike = partial(SessionManager, environment, cache_dir=cache_dir, agents=agents, prices=prices)
+        self._adapters = Adapters(lambda: environment or this_machine(), agents)
         self._cache_dir = cache_dir
         self._catalogue = Latest[str, Catalogue]()
         self.marks = MarkStore(paths.state_dir() / "marks.db")
@@ -90,6 +90,9 @@ class SessionManager:
         self._searches = Latest[Catalogue, "SearchDesk"]()
         self.states: Callable[[], NowIn] | None = None
         """Tells how sessions are, where somebody watches that; None: a search for states looks itself."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return partial(self._alike, indexed=False), ()  # another process has one that reads the same, anew
 
     @property
     def agents(self) -> tuple[str, ...]:
@@ -186,20 +189,21 @@ class SessionManager:
 
     # One session ---------------------------------------------------------------------------------------------
 
-    def get(self, agent: str, session_id: str) -> Session:
-        """Everything in one session; no other is read (spec 004 §6.2). Raises `AgentNotFound`, `SessionNotFound`,
-        `ParseError`."""
+    def get(self, agent: str, session_id: str, known: SessionSummary | None = None) -> Session:
+        """Everything in one session; no other is read (spec 004 §6.2). `known`: its row of another manager's list.
+        Raises `AgentNotFound`, `SessionNotFound`, `ParseError`."""
         costs = self._costs_if_readable()
 
         def read(adapter: Adapter, source: Source) -> Session:
             session = adapter.session(source, session_id)
-            calls = partial(adapter.session_calls, source, session)
-            return session if costs is None else costs.session(session, calls)
+            return costs.session(session, partial(adapter.session_calls, source, session)) if costs else session
 
         session = self._read(agent, session_id, read)
-        known = self._known(agent, session_id)
-        if known is not None:
-            session = replace(session, **{name: getattr(known, name) for name in _RELATIONS})
+        listed = self._catalogue.current
+        if known or (listed and (known := listed.summary(agent, session_id))):
+            # What is the same is left: a default from another process is none to msgspec, and would be written.
+            told = {one: getattr(known, one) for one in _RELATIONS if getattr(known, one) != getattr(session, one)}
+            session = replace(session, **told)
         return with_marks(session, self.catalogue.marks.get(session.unified_id))
 
     def open(self, agent: str, session_id: str, source: Source | None = None, at: At = ("", 0)) -> Transcript:
@@ -379,10 +383,6 @@ class SessionManager:
         if wanted == "shown":
             return costs.shown(tagged), len(costs.pending(tagged))
         return (costs.all_priced(tagged), costs.left) if wanted == "exact" else (tagged, 0)
-
-    def _known(self, agent: str, session_id: str) -> SessionSummary | None:
-        current = self._catalogue.current
-        return None if current is None else current.summary(agent, session_id)
 
     def _read(
         self, agent: str, session_id: str, how: Callable[[Adapter, Source], T], source: Source | None = None

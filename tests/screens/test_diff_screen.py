@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from contextlib import AbstractAsyncContextManager
+from itertools import islice
 from pathlib import Path
 from typing import cast
 
@@ -16,11 +17,12 @@ from claude_lines import ClaudeHome
 from hermes_tui.display import safe
 from hermes_tui.errors import ParseError
 from hermes_tui.sessions.diff import diff
+from hermes_tui.sessions.diff.shown import compared as shown
 from hermes_tui.sessions.diff.wording import ChangedSpan, wording
 from hermes_tui.tui.app import HermesApp
 from hermes_tui.tui.screens.diff import DiffScreen
 from hermes_tui.tui.screens.help import HelpScreen
-from hermes_tui.tui.widgets.diff.rows import blocks_of, lay_out
+from hermes_tui.tui.widgets.diff.rows import DiffRows, blocks_of
 from hermes_tui.tui.widgets.diff.texts import Texts
 from hermes_tui.tui.widgets.diff.view import DiffView
 from pilots import screen_text, toasts, until
@@ -139,17 +141,26 @@ async def test_without_colours_marks_still_tell(program: Program, two: Path, mon
         assert "~ " in screen_text(pilot)
 
 
+def first_of(home: Path) -> Path:
+    return next(home.rglob("*.jsonl"))
+
+
 async def test_what_cannot_be_compared_is_said(program: Program, two: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async with program(two) as pilot:
         await pilot.press("d")
         assert toasts(pilot) == ["Mark two sessions with space, then press d; a fork is compared with its origin."]
 
-        def refuse(a: tuple[str, str], b: tuple[str, str]) -> None:
+        async def refuse(*asked: object) -> None:
             raise ParseError("cannot read \x1b[31mthis")
 
-        monkeypatch.setattr(app_of(pilot).manager, "diff", refuse)
-        await pilot.press("space", "space", "d")
-        await until(pilot, lambda: "Cannot be compared: cannot read this" in screen_text(pilot))
+        with monkeypatch.context() as patch:
+            patch.setattr("hermes_tui.tui.screens.diff.in_helper", refuse)
+            await pilot.press("space", "space", "d")
+            await until(pilot, lambda: "Cannot be compared: cannot read this" in screen_text(pilot))
+            await pilot.press("escape")
+        first_of(two).unlink()
+        await pilot.press("d")
+        await until(pilot, lambda: "Cannot be compared: claude has no session" in screen_text(pilot))
         await pilot.press("n", "enter", "t", "escape")
         await until(pilot, lambda: app_of(pilot).main is pilot.app.screen)
 
@@ -188,15 +199,19 @@ def talk(*said: tuple[Role, str], name: str = "s") -> Session:
     )
 
 
+def rows_of(a: Session, b: Session, width: int, opened: Collection[int] = ()) -> DiffRows:
+    return DiffRows(blocks_of([shown(one) for one in diff(a, b).operations]), width, opened)
+
+
 def test_hostile_text_and_long_messages_are_safe_and_cut() -> None:
     evil = "\x1b]52;c;eA==\x07\u202e" + "word " * 4000
-    blocks = blocks_of(diff(talk(("user", evil)), talk(("user", "other"), ("user", "\ud800" * 10))))
+    a, b = talk(("user", evil)), talk(("user", "other"), ("user", "\ud800" * 10))
     for width in (20, 50, 90, 200):
-        rows = lay_out(blocks, width, ())
+        rows = rows_of(a, b, width)
         texts = [text for row in rows for text, _ in (*row.left, *(row.right or ()))]
         assert not {char for text in texts for char in text if ord(char) < 32 or char in "\u202e\ud800"}
         assert any("more lines" in text for text in texts)
-        assert len(lay_out(blocks, width, {0})) > len(rows)
+        assert len(rows_of(a, b, width, {0})) > len(rows)
 
 
 def test_words_are_compared_only_where_somebody_looks(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -211,11 +226,11 @@ def test_words_are_compared_only_where_somebody_looks(monkeypatch: pytest.Monkey
     a = talk(*(("user", f"question {number} as it was") for number in range(500)))
     b = talk(*(("user", f"question {number} as it is") for number in range(500)))
     for width in (50, 100):
-        rows = lay_out(blocks_of(diff(a, b)), width, ())
+        rows = rows_of(a, b, width)
         assert len(rows) == 500 * (4 if width < 60 else 3)
         assert asked == []
-        shown = [piece for row in rows[:8] for piece in (*row.left, *(row.right or ()))]
-        assert ("was", True) in shown and ("is", True) in shown
+        pieces = [piece for row in islice(rows, 8) for piece in (*row.left, *(row.right or ()))]
+        assert ("was", True) in pieces and ("is", True) in pieces
         assert len(asked) == (2 if width < 60 else 3)
         asked.clear()
 
@@ -226,8 +241,7 @@ def test_what_acts_otherwise_is_said_once_on_either_side() -> None:
         Session(agent="a", session_id="1", messages=(Message(role="assistant", content="Look.", tool_calls=(call,)),))
         for call in calls
     )
-    blocks = blocks_of(diff(one, other))
-    narrow, wide = lay_out(blocks, 50, ()), lay_out(blocks, 100, ())
+    narrow, wide = list(rows_of(one, other, 50)), list(rows_of(one, other, 100))
     assert narrow[0].left == [("1 assistant · same words, other tool calls", False)]
     assert [row.mark for row in narrow[1:]] == ["-", "-", "+", "+", " "]
     assert [wide[0].left, wide[0].right] == [[("1 assistant · same words, other tool calls", False)]] * 2
@@ -277,7 +291,7 @@ def test_every_row_fits_its_column() -> None:
 
     for width in (8, 30, 61, 100):
         room = width - 2 if width < 60 else (width - 5) // 2
-        for row in lay_out(blocks_of(diff(one, other)), width, {0}):
+        for row in rows_of(one, other, width, {0}):
             if row.kind == "text":
                 assert width_of("".join(text for text, _ in row.left)) <= room
                 assert width_of("".join(text for text, _ in row.right or ())) <= room

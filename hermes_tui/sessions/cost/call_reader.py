@@ -1,25 +1,18 @@
-"""Reads what the model calls in sources used, also in a process of its own.
-
-`python -m hermes_tui.sessions.cost.call_reader` is told on standard input what to read, and answers on standard
-output: a face neither stutters nor grows by it.
-"""
+"""Reads what the model calls in sources used, also in a process of its own."""
 
 from __future__ import annotations
 
 import os
-import signal
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cache
-from typing import Any
 
 import msgspec
 from msgspec.structs import replace
 
 from hermes_tui.config import Price
-from hermes_tui.platform.parent import helper_command
+from hermes_tui.errors import HermesTuiError
+from hermes_tui.platform.helper_call import HelperCall
 from hermes_tui.sessions.adapters import AdapterBroken, Adapters
 from hermes_tui.sessions.catalogue.cache import CachedSource
 from hermes_tui.sessions.catalogue.snapshot import newest_first
@@ -36,7 +29,6 @@ MANY = 10_000
 """Files: more than the largest homes that we know have, fewer than a store that is made to keep us busy."""
 _PATIENCE = 600.0
 """Seconds after which a process is given up."""
-_ENCODER = msgspec.msgpack.Encoder(enc_hook=str)  # paths
 
 
 class CallsQuestion(msgspec.Struct, frozen=True):
@@ -78,17 +70,8 @@ def read_calls(
 def ask_helper(question: CallsQuestion) -> CallsAnswer | None:
     """What another process reads; waits. None when it could not be done that way."""
     try:
-        done = subprocess.run(  # noqa: S603 - our own module
-            helper_command(__name__),
-            input=_ENCODER.encode(question),
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,  # Ctrl-C is meant for the screen
-            timeout=_PATIENCE,
-            check=True,
-        )
-        return msgspec.msgpack.decode(done.stdout, type=CallsAnswer)
-    except (OSError, subprocess.SubprocessError, ValueError, OverflowError):
+        return HelperCall(_answer, question).result(_PATIENCE)
+    except (OSError, HermesTuiError):
         return None
 
 
@@ -146,24 +129,10 @@ def _some(
     return found
 
 
-def main() -> int:
-    """Answer a question from standard input."""
+def _answer(question: CallsQuestion) -> CallsAnswer:
     os.nice(10)
-    data = sys.stdin.buffer.read()
-    question = msgspec.msgpack.decode(data, type=CallsQuestion, dec_hook=_path)
     entries = read_calls(question.entries, Adapters(lambda: question.environment))
     prices = Prices(question.prices)
     for model, provider in {(call.model, call.provider) for entry in entries for call in entry.unpacked()}:
         prices.of(model, provider)
-    answer = CallsAnswer([replace(entry, summaries=(), problems=()) for entry in entries], prices.found)
-    signal.setitimer(signal.ITIMER_REAL, 0)  # `parent`'s: an alarm while a pipe is full would lose part of the answer
-    sys.stdout.buffer.write(_ENCODER.encode(answer))
-    return 0
-
-
-def _path(kind: Any, text: str) -> Any:
-    return kind(text)
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+    return CallsAnswer([replace(entry, summaries=(), problems=()) for entry in entries], prices.found)

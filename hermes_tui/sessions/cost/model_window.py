@@ -5,11 +5,10 @@ That package costs a fifth of a second and 25 MB: a process of its own asks it, 
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from functools import lru_cache
 
-from hermes_tui.platform.parent import helper_command
+from hermes_tui.errors import HermesTuiError
+from hermes_tui.platform.helper_call import HelperCall
 from hermes_tui.sessions.cost.prices import listed_models
 
 __all__ = ["window_of"]
@@ -22,28 +21,13 @@ _LONGEST = 300
 @lru_cache(maxsize=256)
 def window_of(model: str) -> int | None:
     """The window of a model; None where the list has none. Waits for a process."""
-    if not model or len(model) > _LONGEST or "\0" in model:
+    if not model or len(model) > _LONGEST:
         return None
     try:
-        done = subprocess.run(  # noqa: S603 - our own module
-            helper_command(__name__, model),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,  # Ctrl-C is meant for the screen
-            timeout=_PATIENCE,
-            check=True,
-        )
-        return int(done.stdout)
-    except (OSError, subprocess.SubprocessError, ValueError):
+        return HelperCall(_look_up, model).result(_PATIENCE)
+    except (OSError, HermesTuiError):
         return None
 
 
-def main(model: str) -> None:
-    """Print the window of a model, or nothing."""
-    found = next((one.context_window for one in listed_models(model, None) if one.context_window), None)
-    print(found or "")
-
-
-if __name__ == "__main__":
-    main(sys.argv[1])
+def _look_up(model: str) -> int | None:
+    return next((one.context_window for one in listed_models(model, None) if one.context_window), None)

@@ -20,10 +20,8 @@ from typing import Literal
 
 import msgspec
 
-import hermes_tui
-import session_adapters
 from hermes_tui.platform import locks
-from hermes_tui.platform.parent import helper_command
+from hermes_tui.platform.parent import helper_command, helper_variables
 from hermes_tui.sessions.catalogue.cache import cache_name
 from hermes_tui.sessions.index.diagnostics import leave_word, trouble_at
 from hermes_tui.sessions.index.reading.reader import SearchIndex
@@ -275,9 +273,7 @@ class IndexService:
 
 def _variables(environment: Environment) -> dict[str, str]:
     """What the indexer is given: its own program, and where the stores are."""
-    variables = dict(os.environ)
-    ours = {str(Path(module.__path__[0]).parent) for module in (hermes_tui, session_adapters)}
-    variables["PYTHONPATH"] = os.pathsep.join((*sorted(ours), *filter(None, [variables.get("PYTHONPATH")])))
+    variables = helper_variables()
     # A HOME that is no directory is nobody's: with it, another was named, which the indexer is told.
     if environment != Environment(home=Path(os.environ.get("HOME", "")), variables=dict(os.environ)):
         home, proc = str(environment.home), str(environment.proc)

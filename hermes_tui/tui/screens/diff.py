@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from datetime import timedelta
+from typing import TYPE_CHECKING
 
 from textual import on
 from textual.app import ComposeResult
 
 from hermes_tui.display import compact, duration, safe
 from hermes_tui.errors import HermesTuiError
-from hermes_tui.platform.daemon_call import in_thread
-from hermes_tui.sessions.diff import SessionDiff, Side
+from hermes_tui.platform.helper_call import in_helper
+from hermes_tui.sessions.diff import Side
+from hermes_tui.sessions.diff.shown import ShownDiff, shown_diff
 from hermes_tui.sessions.diff.text import side_facts
 from hermes_tui.tui.screens.full_screen import FullScreen
 from hermes_tui.tui.widgets.cells import width_of
@@ -19,6 +20,9 @@ from hermes_tui.tui.widgets.diff.view import DiffView
 from hermes_tui.tui.widgets.line import Line
 from hermes_tui.tui.widgets.session_list.rows import ListedPart
 from hermes_tui.tui.workers.coroutines import run_beside
+
+if TYPE_CHECKING:
+    from hermes_tui.sessions.manager import SessionManager
 
 __all__ = ["DiffScreen"]
 
@@ -28,14 +32,11 @@ class DiffScreen(FullScreen[None]):
 
     AUTO_FOCUS = "DiffView"
 
-    def __init__(
-        self, a: ListedPart, b: ListedPart, compare: Callable[[tuple[str, str], tuple[str, str]], SessionDiff]
-    ) -> None:
-        """`compare` is `SessionManager.diff`."""
+    def __init__(self, a: ListedPart, b: ListedPart, manager: SessionManager) -> None:
         super().__init__()
         self._a, self._b = a, b
-        self._compare = compare
-        self.diff: SessionDiff | None = None
+        self._manager = manager
+        self.diff: ShownDiff | None = None
         """The comparison, once it is there."""
 
     def body(self) -> ComposeResult:
@@ -55,7 +56,7 @@ class DiffScreen(FullScreen[None]):
     async def _run(self) -> None:
         a, b = ((one.summary.agent, one.summary.session_id) for one in (self._a, self._b))
         try:
-            found = await in_thread(self._compare, a, b)
+            found = await in_helper(shown_diff, self._manager, a, b)
         except HermesTuiError as error:
             self._fail(str(error))
         except Exception as error:  # a bug of one adapter must not leave the screen waiting for ever
@@ -78,7 +79,7 @@ class DiffScreen(FullScreen[None]):
         left: list[tuple[str, str]] = [(" Comparison", "bright"), ("  ", "")]
         room = self.size.width - sum(width_of(text) for text, _ in (*left, *right)) - 1
         self.show_title([*left, (_counts(found, room), "")], right)
-        for name, part, side in (("a", self._a, found.a), ("b", self._b, found.b)):
+        for name, part, side in (("a", self._a, found.diff.a), ("b", self._b, found.diff.b)):
             whose = self._whose(name, part, side.title)
             room = self.size.width - min(width_of(whose[0]), self.size.width // 2) - 2
             self.query_one(f"#side-{name}", Line).show([whose], [(f"{_fitting(side, room)} ", "faint")])
@@ -98,9 +99,9 @@ class DiffScreen(FullScreen[None]):
         self._label()
 
 
-def _counts(found: SessionDiff, room: int) -> str:
+def _counts(found: ShownDiff, room: int) -> str:
     """How many messages differ, and how; kinds without any are left out where there is little room."""
-    stats = found.stats
+    stats = found.diff.stats
     counts = {
         "changed": stats.modifications,
         "act otherwise": found.other_calls,

@@ -11,9 +11,9 @@ from textual.app import ComposeResult
 
 from hermes_tui.display import compact, counted, safe
 from hermes_tui.errors import HermesTuiError
+from hermes_tui.platform.daemon_call import in_thread
 from hermes_tui.sessions.edits import FileDiff, SessionEdits
 from hermes_tui.tui.screens.full_screen import FullScreen
-from hermes_tui.tui.screens.main.actions.session_work import beside
 from hermes_tui.tui.widgets.diff.edits_view import EditsView
 from hermes_tui.tui.workers.coroutines import run_beside
 from session_adapters.model import SessionSummary
@@ -55,9 +55,9 @@ class EditsScreen(FullScreen[None]):
         run_beside(self, self._run, "edits")
 
     async def _run(self) -> None:
-        view = self.query_one(EditsView)
+        view, over = self.query_one(EditsView), Event()
         try:
-            self.edits = await beside(self._collect)
+            self.edits = await in_thread(self._collect, over)
         except HermesTuiError as error:
             view.say(f"Cannot be read: {safe(str(error))}")
         except Exception as error:  # a bug of one adapter must not leave the screen waiting for ever
@@ -67,10 +67,11 @@ class EditsScreen(FullScreen[None]):
             view.show(self.edits[1])
             self._label()
         finally:
+            over.set()
             self._timer.stop()
 
     def _collect(self, over: Event) -> tuple[SessionEdits, tuple[FileDiff, ...]]:
-        """In a thread."""
+        """In a thread, until `over`: nobody waits for it any more."""
         transcript = self._manager.open(self._summary.agent, self._summary.session_id)
         found = SessionEdits(self._summary.cwd)
         for share, messages in transcript.whole():

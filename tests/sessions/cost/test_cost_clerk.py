@@ -96,7 +96,7 @@ def test_nothing_is_added_up_again_while_nothing_changed(spender: Spender, monke
     manager = spender.manager()
     manager.catalogue.refresh()
     first = manager.costs.book()
-    monkeypatch.setattr(subprocess, "run", None)
+    monkeypatch.setattr(subprocess, "Popen", None)
     monkeypatch.setattr(sys, "executable", "/no/such/python")
     assert manager.costs.book() is first
 
@@ -104,16 +104,16 @@ def test_nothing_is_added_up_again_while_nothing_changed(spender: Spender, monke
 def test_who_asks_meanwhile_waits_for_the_same_process(spender: Spender, monkeypatch: pytest.MonkeyPatch) -> None:
     manager = spender.manager()
     manager.catalogue.refresh()
-    costs, run = manager.costs, subprocess.run
+    costs, begin = manager.costs, subprocess.Popen
     sent: list[Any] = []
     asked = threading.Event()
 
     def slow(*command: Any, **options: Any) -> Any:
         sent.append(command)
         asked.wait()
-        return run(*command, **options)
+        return begin(*command, **options)
 
-    monkeypatch.setattr(subprocess, "run", slow)
+    monkeypatch.setattr(subprocess, "Popen", slow)
     found: list[float] = []
 
     def ask() -> None:

@@ -17,6 +17,7 @@ from textual.widgets import Input, Static
 from hermes_tui.display import compact, counted
 from hermes_tui.redact import Redactor
 from hermes_tui.sessions.export import SUFFIXES
+from hermes_tui.sessions.export.files import ExportChoice
 from hermes_tui.sessions.export.target import suggested_name
 from hermes_tui.tui.keymap import bindings
 from hermes_tui.tui.screens.cli_equivalent import own_command
@@ -25,32 +26,12 @@ from hermes_tui.tui.widgets.search_box import TextInput
 from hermes_tui.tui.widgets.styled import Part, Styled, looks
 from session_adapters.model import SessionSummary
 
-__all__ = ["ARMED_AFTER", "ExportChoice", "ExportScreen"]
+__all__ = ["ARMED_AFTER", "ExportScreen"]
 
 _FORMS = ("markdown", "html", "json", "jsonl", "patch")
 ARMED_AFTER = 0.4
 """Seconds in which Enter writes nothing: it may have been typed before the dialog was there."""
 _LABEL = 11
-
-
-class ExportChoice(NamedTuple):
-    """What was chosen."""
-
-    form: str
-    path: Path
-    redact: bool
-    lineage: bool
-    replace: bool
-
-    def command(self, session: SessionSummary, home: Path | None = None) -> str:
-        """The command line that does the same, safe to show. `home`: as in `own_command`."""
-        words = ["sessions", "export", session.unified_id, "--format", self.form]
-        words += [
-            option
-            for option, wanted in (("--redact", self.redact), ("--lineage", self.lineage), ("--force", self.replace))
-            if wanted
-        ]
-        return own_command([*words, "-o", str(self.path)], home)
 
 
 class _Field(NamedTuple):
@@ -199,7 +180,7 @@ class ExportScreen(Dialog[ExportChoice]):
             wish = self.wish
             if self._others:
                 wish = wish._replace(path=wish.path / suggested_name(self._session, wish.form))
-            self.query_one("#command", Static).update(f"{wish.command(self._session, self._home)}{more}")
+            self.query_one("#command", Static).update(f"{_command(wish, self._session, self._home)}{more}")
 
     @on(_Fields.Left)
     def _to_file(self) -> None:
@@ -224,3 +205,14 @@ class ExportScreen(Dialog[ExportChoice]):
             self.notify("Give the name of a file.", severity="warning", markup=False)
             return
         self.dismiss(wish)
+
+
+def _command(wish: ExportChoice, session: SessionSummary, home: Path | None) -> str:
+    """The command line that does the same, safe to show."""
+    words = ["sessions", "export", session.unified_id, "--format", wish.form]
+    words += [
+        option
+        for option, wanted in (("--redact", wish.redact), ("--lineage", wish.lineage), ("--force", wish.replace))
+        if wanted
+    ]
+    return own_command([*words, "-o", str(wish.path)], home)

@@ -1,6 +1,7 @@
 """Actions on a whole session, from list and transcript: diff, export, copy.
 
-Everything that reads a store or writes a file happens beside the screen (`session_work`), which is told how it went.
+Everything that reads a store or writes a file happens beside the screen, what takes all of a session in a process of
+its own; the screen is told how it went.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING, Literal
 from hermes_tui.display import safe
 from hermes_tui.errors import HermesTuiError
 from hermes_tui.platform.daemon_call import in_thread
+from hermes_tui.platform.helper_call import in_helper
 from hermes_tui.sessions.marks import NO_MARKS, MarkChange
 from hermes_tui.tui.screens.main.actions.marked_actions import MarkedActions
 from hermes_tui.tui.screens.main.parts import MainParts
@@ -21,8 +23,8 @@ from hermes_tui.tui.workers.coroutines import run_beside
 from session_adapters.model import SessionSummary
 
 if TYPE_CHECKING:
+    from hermes_tui.sessions.export.files import ExportChoice
     from hermes_tui.sessions.native import Start, Verb
-    from hermes_tui.tui.screens.dialogs.export import ExportChoice
     from hermes_tui.tui.screens.dialogs.start_agent import Agreed
 
 __all__ = ["SessionActions"]
@@ -122,18 +124,17 @@ class SessionActions:
         self, subject: SessionSummary | None = None, form: str = "markdown", then: Callable[[str], None] | None = None
     ) -> None:
         """Ask how and where, and write it; `then` is told what was written, in the place of the user."""
+        from hermes_tui.sessions.export.files import write_export
         from hermes_tui.tui.screens.dialogs.export import ExportScreen
-        from hermes_tui.tui.screens.main.actions.session_work import beside, write_export
 
         if subject is None and self._marked.export():
             return
         if (subject := subject or self._subject()) is None:
             return
         parts = self._whole(subject)
-        write = partial(write_export, self._program.manager, subject, parts)
 
         async def written(wish: ExportChoice) -> None:
-            (then or self._tell)(await beside(partial(write, wish)))
+            (then or self._tell)(await in_helper(write_export, self._program.manager, subject, parts, wish))
 
         def wished(wish: ExportChoice | None) -> None:
             if wish is not None:
@@ -230,17 +231,16 @@ class SessionActions:
         self._run(partial(self._read_elsewhere, subject, argv))
 
     async def _read_elsewhere(self, subject: SessionSummary, argv: Sequence[str]) -> None:
-        from hermes_tui.tui.screens.main.actions.session_work import beside, write_for_reading
+        from hermes_tui.sessions.export.files import file_for_reading, write_for_reading
 
-        self._hand_over(argv, await beside(partial(write_for_reading, self._program.manager, subject)))
+        with file_for_reading() as path:
+            await in_helper(write_for_reading, self._program.manager, subject, path)
+            self._hand_over([*argv, str(path)])
 
-    def _hand_over(self, argv: Sequence[str], name: str) -> None:
+    def _hand_over(self, argv: Sequence[str]) -> None:
         from hermes_tui.platform.external_programs import run_outside
 
-        try:
-            code = run_outside(self._program, [*argv, name]) if self._screen.is_attached else 0
-        finally:
-            Path(name).unlink(missing_ok=True)  # an editor may have moved it
+        code = run_outside(self._program, argv) if self._screen.is_attached else 0
         if code:
             self._screen.notify(f"{safe(Path(argv[0]).name)} ended with code {code}.", severity="warning")
 

@@ -2,31 +2,35 @@
 
 from __future__ import annotations
 
+from array import array
+from bisect import bisect_right
 from collections.abc import Collection, Iterator, Sequence
+from itertools import accumulate, chain, groupby
 from typing import NamedTuple
 
 from hermes_tui.display import compact, safe
-from hermes_tui.sessions.diff import DiffOperation, FileUse, SessionDiff, ToolUse
-from hermes_tui.sessions.diff.text import compared_texts, note_of
+from hermes_tui.sessions.diff import FileUse, ToolUse
+from hermes_tui.sessions.diff.shown import ComparedMessages
 from hermes_tui.tui.widgets.cells import fit
 from hermes_tui.tui.widgets.diff.texts import Piece, Texts
 
-__all__ = ["AnyRow", "DiffBlock", "DiffRow", "TextRow", "blocks_of", "lay_out", "use_rows"]
+__all__ = ["AnyRow", "DiffBlock", "DiffRow", "DiffRows", "TextRow", "blocks_of", "use_rows"]
 
 _NARROW = 60
 """Columns below which the sides stand one below the other."""
+_KEPT = 100
+"""Blocks whose rows are kept, more than a screen shows."""
 
 
 class DiffBlock(NamedTuple):
     """What one key acts on: a run of equal messages, or one operation."""
 
-    operations: tuple[DiffOperation, ...]
+    messages: tuple[ComparedMessages, ...]
 
     @property
     def is_equal(self) -> bool:
         """A run of messages that are the same on both sides."""
-        first = self.operations[0]
-        return first.type == "unchanged" and not first.other_calls
+        return _is_equal(self.messages[0])
 
 
 class DiffRow(NamedTuple):
@@ -83,56 +87,84 @@ class TextRow(NamedTuple):
 AnyRow = DiffRow | TextRow
 
 
-def blocks_of(diff: SessionDiff) -> list[DiffBlock]:
-    """Operations in order, neighbours that are equal as one block."""
+def blocks_of(messages: Sequence[ComparedMessages]) -> list[DiffBlock]:
+    """Messages in order, neighbours that are equal as one block."""
     blocks: list[DiffBlock] = []
-    run: list[DiffOperation] = []
-    for operation in diff.operations:
-        if operation.type == "unchanged" and not operation.other_calls:
-            run.append(operation)
-            continue
-        if run:
-            blocks.append(DiffBlock(tuple(run)))
-            run = []
-        blocks.append(DiffBlock((operation,)))
-    if run:
-        blocks.append(DiffBlock(tuple(run)))
+    for equal, group in groupby(messages, _is_equal):
+        run = tuple(group)
+        blocks += [DiffBlock(run)] if equal else [DiffBlock((one,)) for one in run]
     return blocks
 
 
-def lay_out(blocks: Sequence[DiffBlock], width: int, opened: Collection[int]) -> list[AnyRow]:
-    """All rows. `opened` are the blocks that are shown in full: equal runs unfolded, long messages uncut."""
-    rows: list[AnyRow] = []
-    for index, block in enumerate(blocks):
-        is_open = index in opened
+def _is_equal(messages: ComparedMessages) -> bool:
+    return messages.type == "unchanged" and not messages.note
+
+
+class DiffRows:
+    """All rows of a comparison. How many each block has is known; they are made when they are looked at: those of two
+    long sessions are hundreds of thousands."""
+
+    def __init__(self, blocks: Sequence[DiffBlock], width: int, opened: Collection[int]) -> None:
+        """`opened` are the blocks that are shown in full: equal runs unfolded, long messages uncut."""
+        self._blocks = blocks
+        self._width = width
+        self._opened = frozenset(opened)
+        self._kept: dict[int, list[AnyRow]] = {}
+        heights = (sum(1 for _ in self._made(index)) for index in range(len(blocks)))
+        self._starts = array("Q", accumulate(heights, initial=0))
+
+    def __len__(self) -> int:
+        return self._starts[-1]
+
+    def __iter__(self) -> Iterator[AnyRow]:
+        return chain.from_iterable(self._made(index) for index in range(len(self._blocks)))
+
+    def __getitem__(self, at: int) -> AnyRow:
+        if not 0 <= at < len(self):
+            raise IndexError(at)
+        block = bisect_right(self._starts, at) - 1
+        return self.of(block)[at - self._starts[block]]
+
+    def of(self, block: int) -> list[AnyRow]:
+        """The rows of a block; those of the last that were asked for are kept."""
+        rows = self._kept.pop(block, None)
+        if rows is None:
+            rows = list(self._made(block))
+        self._kept[block] = rows
+        if len(self._kept) > _KEPT:
+            del self._kept[next(iter(self._kept))]
+        return rows
+
+    def first_of(self, block: int) -> int:
+        """Index of its first row."""
+        return self._starts[block]
+
+    def _made(self, index: int) -> Iterator[AnyRow]:
+        block, is_open = self._blocks[index], index in self._opened
         if block.is_equal:
-            number = len(block.operations)
             mark = "▾" if is_open else "⋯"
-            rows.append(DiffRow(index, "fold", [(f"{mark} {number:,} equal", False)], None))
+            yield DiffRow(index, "fold", [(f"{mark} {len(block.messages):,} equal", False)], None)
             if not is_open:
-                continue
-        for operation in block.operations:
+                return
+        for messages in block.messages:
             # A run that was unfolded may hold thousands: there each is cut.
             everything = is_open and not block.is_equal
-            rows.extend(_operation_rows(index, operation, width, everything=everything))
-    return rows
+            yield from _message_rows(index, messages, self._width, everything=everything)
 
 
-def _operation_rows(index: int, operation: DiffOperation, width: int, *, everything: bool) -> Iterator[AnyRow]:
-    a, b = compared_texts(operation)
-    mark = {"removal": "-", "addition": "+", "modification": "~"}.get(operation.type, " ")
-    if operation.other_calls:
-        mark = "~"
+def _message_rows(index: int, messages: ComparedMessages, width: int, *, everything: bool) -> Iterator[AnyRow]:
+    mark = {"removal": "-", "addition": "+", "modification": "~"}.get(messages.type, "~" if messages.note else " ")
     if width < _NARROW:
-        yield from _one_below_the_other(index, operation, Texts(a, b, width - 2, everything=everything), mark)
+        texts = Texts(*messages.texts, width - 2, everything=everything)
+        yield from _one_below_the_other(index, messages, texts, mark)
     else:
-        yield from _side_by_side(index, operation, Texts(a, b, (width - 5) // 2, everything=everything), mark)
+        texts = Texts(*messages.texts, (width - 5) // 2, everything=everything)
+        yield from _side_by_side(index, messages, texts, mark)
     yield DiffRow(index, "gap", (), None)
 
 
-def _side_by_side(index: int, operation: DiffOperation, texts: Texts, mark: str) -> Iterator[AnyRow]:
-    note = _note(operation)
-    a, b = (f"{head}{note}" if head else "" for head in _heads(operation))
+def _side_by_side(index: int, messages: ComparedMessages, texts: Texts, mark: str) -> Iterator[AnyRow]:
+    a, b = (f"{head}{_note(messages)}" if head else "" for head in messages.heads)
     yield DiffRow(index, "head", [(a, False)], [(b, False)], mark)
     height = max(len(side.rows) for side in texts.sides if side is not None)
     yield from (TextRow(index, texts, at, mark) for at in range(height))
@@ -141,9 +173,9 @@ def _side_by_side(index: int, operation: DiffOperation, texts: Texts, mark: str)
         yield DiffRow(index, "more", [(more[0], False)], [(more[1], False)], mark)
 
 
-def _one_below_the_other(index: int, operation: DiffOperation, texts: Texts, mark: str) -> Iterator[AnyRow]:
-    heads = " → ".join(dict.fromkeys(filter(None, _heads(operation))))
-    yield DiffRow(index, "head", [(f"{heads}{_note(operation)}", False)], None, mark)
+def _one_below_the_other(index: int, messages: ComparedMessages, texts: Texts, mark: str) -> Iterator[AnyRow]:
+    heads = " → ".join(dict.fromkeys(filter(None, messages.heads)))
+    yield DiffRow(index, "head", [(f"{heads}{_note(messages)}", False)], None, mark)
     for number, (side, sign) in enumerate(zip(texts.sides, "-+", strict=True)):
         if side is None or (mark == " " and number):  # what is the same is shown once
             continue
@@ -153,21 +185,12 @@ def _one_below_the_other(index: int, operation: DiffOperation, texts: Texts, mar
             yield DiffRow(index, "more", [(_more(side.left_out), False)], None, sign)
 
 
+def _note(messages: ComparedMessages) -> str:
+    return f" · {messages.note}" if messages.note else ""
+
+
 def _more(left_out: int) -> str:
     return f"… {left_out:,} more lines" if left_out else ""
-
-
-def _heads(operation: DiffOperation) -> tuple[str, str]:
-    """Number and role of both sides; empty for one that is not there."""
-    a, b = operation.message_a, operation.message_b
-    return (
-        f"{(operation.index_a or 0) + 1} {a.role}" if a is not None else "",
-        f"{(operation.index_b or 0) + 1} {b.role}" if b is not None else "",
-    )
-
-
-def _note(operation: DiffOperation) -> str:
-    return f" · {note_of(operation)}" if operation.other_calls else ""
 
 
 def use_rows(tools: Sequence[ToolUse], files: Sequence[FileUse], width: int) -> list[DiffRow]:

@@ -7,10 +7,10 @@ from typing import ClassVar
 
 from textual.geometry import Size
 
-from hermes_tui.sessions.diff import SessionDiff
+from hermes_tui.sessions.diff.shown import ShownDiff
 from hermes_tui.tui.keymap import bindings
 from hermes_tui.tui.widgets.cells import width_of
-from hermes_tui.tui.widgets.diff.rows import AnyRow, DiffBlock, blocks_of, lay_out, use_rows
+from hermes_tui.tui.widgets.diff.rows import AnyRow, DiffBlock, DiffRow, DiffRows, blocks_of, use_rows
 from hermes_tui.tui.widgets.diff.texts import Piece
 from hermes_tui.tui.widgets.styled import FoldedRows, Part, looks
 
@@ -30,10 +30,10 @@ class DiffView(FoldedRows, can_focus=True, inherit_bindings=False):
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002
         super().__init__(id=id)
-        self._diff: SessionDiff | None = None
+        self._diff: ShownDiff | None = None
         self._blocks: list[DiffBlock] = []
         self._opened: set[int] = set()
-        self._rows: list[AnyRow] = []
+        self._rows: DiffRows | list[DiffRow] = []
         self.cursor = 0
         self._width = 0
         self._shows_uses = False
@@ -41,7 +41,7 @@ class DiffView(FoldedRows, can_focus=True, inherit_bindings=False):
     # What is shown -----------------------------------------------------------------------------------------
 
     @property
-    def rows(self) -> Sequence[AnyRow]:
+    def rows(self) -> DiffRows | list[DiffRow]:
         """All rows as they are laid out now."""
         return self._rows
 
@@ -62,10 +62,10 @@ class DiffView(FoldedRows, can_focus=True, inherit_bindings=False):
         here = self._rows[self.cursor].block if self._rows else -1
         return sum(index <= here for index in changes), len(changes)
 
-    def show(self, diff: SessionDiff) -> None:
+    def show(self, diff: ShownDiff) -> None:
         """Show a comparison, the cursor on its first change."""
         self._diff = diff
-        self._blocks = blocks_of(diff)
+        self._blocks = blocks_of(diff.messages)
         self._opened.clear()
         self.note = "Neither session has a message." if not self._blocks else ""
         self._lay()
@@ -83,13 +83,12 @@ class DiffView(FoldedRows, can_focus=True, inherit_bindings=False):
         row = self._rows[self.cursor] if 0 <= self.cursor < len(self._rows) else None
         within = self.cursor - self._first_of(row.block) if row is not None else 0
         if self._shows_uses:
-            self._rows = [*use_rows(self._diff.tools, self._diff.files, self._width)]
+            self._rows = [*use_rows(self._diff.diff.tools, self._diff.diff.files, self._width)]
         else:
-            self._rows = lay_out(self._blocks, self._width, self._opened)
+            self._rows = DiffRows(self._blocks, self._width, self._opened)
         self.virtual_size = Size(self._width, len(self._rows))
-        if row is not None and row.block >= 0 and not self._shows_uses:
-            size = sum(other.block == row.block for other in self._rows)
-            self.cursor = self._first_of(row.block) + min(within, max(0, size - 1))
+        if row is not None and row.block >= 0 and isinstance(self._rows, DiffRows):
+            self.cursor = self._first_of(row.block) + min(within, len(self._rows.of(row.block)) - 1)
         self.cursor = min(max(self.cursor, 0), max(0, len(self._rows) - 1))
         self.refresh()
 
@@ -99,7 +98,7 @@ class DiffView(FoldedRows, can_focus=True, inherit_bindings=False):
         self.moved()
 
     def _first_of(self, block: int) -> int:
-        return next((at for at, row in enumerate(self._rows) if row.block == block), 0)
+        return self._rows.first_of(block) if isinstance(self._rows, DiffRows) and block >= 0 else 0
 
     # Moving ------------------------------------------------------------------------------------------------
 
@@ -110,12 +109,10 @@ class DiffView(FoldedRows, can_focus=True, inherit_bindings=False):
 
     def action_change(self, step: int) -> None:
         """To the next (1) or this or the previous (-1) change."""
-        if self._shows_uses:
-            places = [at for at, row in enumerate(self._rows) if row.kind == "text" and row.mark != " "]
+        if isinstance(self._rows, DiffRows):
+            places = [self._first_of(index) for index, block in enumerate(self._blocks) if not block.is_equal]
         else:
-            places = [
-                at for at, row in enumerate(self._rows) if row.kind == "head" and not self._blocks[row.block].is_equal
-            ]
+            places = [at for at, row in enumerate(self._rows) if row.kind == "text" and row.mark != " "]
         ahead = [at for at in places if (at > self.cursor if step > 0 else at < self.cursor)]
         if not ahead:
             where = "after" if step > 0 else "before"
@@ -130,10 +127,10 @@ class DiffView(FoldedRows, can_focus=True, inherit_bindings=False):
     def action_fold(self) -> None:
         """Open or close the block under the cursor: an equal run, or the rest of a long message."""
         row = self._rows[self.cursor] if self._rows else None
-        if row is None or row.block < 0:
+        if row is None or not isinstance(self._rows, DiffRows):
             self.notify("There is nothing to open here.")
             return
-        cut = any(other.kind == "more" for other in self._rows if other.block == row.block)
+        cut = any(other.kind == "more" for other in self._rows.of(row.block))
         if not (self._blocks[row.block].is_equal or cut or row.block in self._opened):
             self.notify("All of it is shown.")
             return

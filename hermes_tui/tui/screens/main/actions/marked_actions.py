@@ -8,6 +8,7 @@ from pathlib import Path
 
 from hermes_tui.display import counted
 from hermes_tui.platform.daemon_call import in_thread
+from hermes_tui.platform.helper_call import in_helper
 from hermes_tui.sessions.marks import MarkChange
 from hermes_tui.tui.screens.main.parts import MainParts
 from hermes_tui.tui.widgets.session_list.rows import ListedPart
@@ -45,7 +46,7 @@ class MarkedActions:
                 "Mark two sessions with space, then press d; a fork is compared with its origin."
             )
         else:
-            self._program.push_screen(DiffScreen(*pair, self._program.manager.diff))
+            self._program.push_screen(DiffScreen(*pair, self._program.manager))
 
     def _pair(self) -> tuple[ListedPart, ListedPart] | None:
         """The two marked ones; one marked and this one; a fork and what it came from."""
@@ -65,12 +66,11 @@ class MarkedActions:
         sessions = self._several()
         if not sessions:
             return False
-        from hermes_tui.tui.screens.dialogs.export import ExportChoice, ExportScreen
+        from hermes_tui.sessions.export.files import ExportChoice, write_exports
+        from hermes_tui.tui.screens.dialogs.export import ExportScreen
 
         async def work(wish: ExportChoice) -> None:
-            from hermes_tui.tui.screens.main.actions.session_work import beside, write_exports
-
-            self._tell(await beside(partial(write_exports, self._program.manager, sessions, wish)))
+            self._tell(await in_helper(write_exports, self._program.manager, sessions, wish))
 
         def wished(wish: ExportChoice | None) -> None:
             if wish is not None:

@@ -297,7 +297,7 @@ class SessionSummary(JsonRecord, frozen=True):
     def __post_init__(self) -> None:
         if not (self.path.isascii() and self.session_id.isascii()):  # thousands are made, and hardly any is not
             self._make_text()
-        msgspec.structs.force_setattr(self, "unified_id", unified_id(self.agent, self.session_id))
+        msgspec.structs.force_setattr(self, "unified_id", f"{self.agent}:{self.session_id}")
 
     def _make_text(self) -> None:
         _make_text(self, "session_id")

@@ -15,7 +15,6 @@ from collections.abc import Callable
 from typing import Any, Generic, TypeVar, cast
 
 from hermes_tui.errors import HermesTuiError
-from hermes_tui.platform.daemon_call import in_thread
 from hermes_tui.platform.parent import helper_command, helper_variables
 
 __all__ = ["HelperCall", "in_helper"]
@@ -64,6 +63,8 @@ class HelperCall(Generic[T]):
 
 async def in_helper(function: Callable[..., T], *arguments: Any) -> T:
     """The same for a coroutine; with it the call ends. Raises as `HelperCall.result` does."""
+    from hermes_tui.platform.daemon_call import in_thread  # and with it asyncio, which no command needs
+
     call = HelperCall(function, *arguments)
     try:
         return await in_thread(call.result)

@@ -47,7 +47,7 @@ def _library() -> Any:
 _USUAL = (5_000, 10, 10)
 """Python's own 700 had all sessions looked through seven times while five queries were typed, each time for as long
 as a key may take."""
-_RARELY = (100_000, 50, 100)
+_RARELY = (1_000_000, 50, 100)
 
 
 def hurry() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
 from session_adapters.model import SessionSummary
@@ -35,12 +34,15 @@ def relate(summaries: Sequence[SessionSummary]) -> list[SessionSummary]:
 
 
 def _alike(summaries: Iterable[SessionSummary], key: str) -> Iterable[list[SessionSummary]]:
-    groups: dict[str, list[SessionSummary]] = defaultdict(list)
+    first: dict[str, SessionSummary] = {}
+    groups: dict[str, list[SessionSummary]] = {}
     for summary in summaries:
         value = summary.raw.get(key)
         if summary.kind != "subagent" and isinstance(value, str):
-            groups[value].append(summary)
-    return [group for group in groups.values() if len(group) > 1]
+            other = first.setdefault(value, summary)
+            if other is not summary:  # of thousands hardly any
+                groups.setdefault(value, [other]).append(summary)
+    return [groups[value] for value in first if value in groups] if groups else ()
 
 
 def _began(summary: SessionSummary) -> tuple[bool, str, str]:

@@ -44,12 +44,12 @@ def is_uuid(text: str) -> bool:
 
 def is_rollout(path: str) -> bool:
     """Whether the name is one that Codex gives; spec 004's layout is `<session-id>.jsonl`."""
-    return os.path.basename(path).startswith("rollout-")  # noqa: PTH119  (asked of every file at every look)
+    return path.startswith("rollout-", path.rfind("/") + 1)  # asked of every file at every look
 
 
 def name_id(path: str) -> str:
     """The session id that a file name tells: the uuid at its end, or the stem in spec 004's layout, or none."""
-    stem = os.path.splitext(os.path.basename(path))[0]  # noqa: PTH119, PTH122  (asked of every file at every look)
+    stem = os.path.splitext(path[path.rfind("/") + 1 :])[0]  # noqa: PTH122  (asked of every file at every look)
     if is_uuid(stem[-36:]):
         return stem[-36:]
     return "" if is_rollout(path) else stem

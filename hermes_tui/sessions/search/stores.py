@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime
 from functools import cache, cached_property
 from heapq import merge
@@ -68,7 +69,7 @@ class CatalogueStores:
         """Newest first."""
         entries = [one for one in catalogue.entries() if wanted is None or one.source.agent in wanted]
         self._shelves = tuple(_shelves(self.sessions, entries))
-        self.unread = tuple(problem for entry in entries for problem in entry.unread)
+        self.unread = tuple(problem for entry in entries if entry.problems for problem in entry.unread)
         """Why the list lacks sessions of some sources, or all."""
         self.waiting = snapshot.unread
         """Files, of any agent, that the list does not know yet."""
@@ -128,18 +129,17 @@ class CatalogueStores:
     @cached_property
     def answering(self) -> Sequence[SourceSessions]:
         """Those with an index of their own."""
-        asked: dict[str, bool] = {}
-        for shelf in self._shelves:
-            agent = shelf.source.agent
-            if agent not in asked:
-                try:
-                    asked[agent] = type(self.adapter(agent)).full_text is not Adapter.full_text
-                except AdapterBroken:
-                    asked[agent] = False  # said when its sessions are searched
-        return [shelf for shelf in self._shelves if asked[shelf.source.agent]]
+        asked: set[str] = set()
+        for agent in {shelf.source.agent for shelf in self._shelves}:
+            with suppress(AdapterBroken):  # said when its sessions are searched
+                if type(self.adapter(agent)).full_text is not Adapter.full_text:
+                    asked.add(agent)
+        return [shelf for shelf in self._shelves if shelf.source.agent in asked]
 
     def uncovered(self, coverage: IndexCoverage) -> Sequence[SourceSessions]:
         """Those for which our index does not answer in full."""
+        if coverage.complete:
+            return ()
         known = self._uncovered
         if known is None or known[0] is not coverage:
             left = tuple(shelf for shelf in self._shelves if coverage.level(shelf.source) != Level.ALL)
@@ -195,29 +195,37 @@ def by_age(one: SessionSummary) -> tuple[datetime, datetime, str]:
 def _shelves(sessions: Iterable[SessionSummary], entries: Sequence[CachedSource]) -> Iterable[SourceSessions]:
     """Each session on one shelf, though copies of it may lie in several sources. The sessions are given newest first,
     and so are the shelves, each by its newest one."""
-    there: dict[str, list[tuple[int, str]]] = {}
+    there: dict[str, int] = {}
+    """The first entry with a session."""
+    copied: dict[str, list[int]] = {}
+    """All, of one that is in several."""
     for number, entry in enumerate(entries):
         for one in entry.summaries:
-            there.setdefault(one.unified_id, []).append((number, one.path))
+            first = there.setdefault(one.unified_id, number)
+            if first != number:
+                copied.setdefault(one.unified_id, [first]).append(number)
     # Where comparing the sessions gave one another file, that is the file with its messages.
     by_path = {scrub(entry.source.path): number for number, entry in enumerate(entries)}
     held: dict[int, list[SessionSummary]] = {}
     for summary in sessions:
-        places = there.get(summary.unified_id)
-        if places:
-            for place, path in places:
-                if path == summary.path:
-                    number = place
-                    break
-            else:
-                number = by_path.get(summary.path, places[0][0])
-            held.setdefault(number, []).append(summary)
-        elif summary.path in by_path:  # two sessions were given one id: the list tells them apart
-            held.setdefault(by_path[summary.path], []).append(summary)
+        name, path = summary.unified_id, summary.path
+        place = there.get(name)
+        if place is None:  # two sessions were given one id: the list tells them apart
+            place = by_path.get(path)
+        elif name in copied or entries[place].source.path != path:
+            with_path = (number for number in copied.get(name, (place,)) if _has(entries[number], name, path))
+            place = next(with_path, by_path.get(path, place))
+        if place is not None:
+            held.setdefault(place, []).append(summary)
     for number, kept in held.items():
         entry = entries[number]
         whole = len(kept) == len(entry.summaries)
-        own = entry.summaries[0].session_id if whole and len(kept) == 1 else ""
-        renamed = own != kept[0].session_id and kept[0].unified_id not in there
+        renamed = kept[0].unified_id not in there
+        own = entry.summaries[0].session_id if renamed and whole and len(kept) == 1 else ""
+        renamed = renamed and own != kept[0].session_id
         cut = bool(entry.problems) and is_cut(entry.problems)
         yield SourceSessions(entry.source, tuple(kept), whole and not renamed, own if renamed else "", cut)
+
+
+def _has(entry: CachedSource, unified: str, path: str) -> bool:
+    return any(one.unified_id == unified and one.path == path for one in entry.summaries)

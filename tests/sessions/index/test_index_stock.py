@@ -58,7 +58,8 @@ def _naive(path: Path, sources: list[Source]) -> tuple[IndexCoverage, list[Sourc
                 all_lost[key_of(source)] = lost
         if not (same and level != Level.PROSE) and again < time.time():
             lacking.append(source)
-    return IndexCoverage(generation, levels, numbers, all_lost), lacking
+    complete = all(levels.get(key_of(source)) == Level.ALL for source in sources)
+    return IndexCoverage(generation, levels, numbers, all_lost, complete), lacking
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from hermes_tui.sessions.index.reading.questions import Field, Question
 from hermes_tui.sessions.index.reading.rows import Place, Value, names_of, select_rows, select_words
 from hermes_tui.sessions.index.schema import TABLES
 
-__all__ = ["Collected", "Counted", "collected", "counted", "frequency", "prepare"]
+__all__ = ["Collected", "Counted", "collected", "counted", "frequency", "note_collected", "prepare"]
 
 _FUNCTION = "hermes_tui_places"
 _FIELDS: Sequence[Field] = ("prose", "tool")
@@ -53,6 +53,10 @@ _AMONG = """
     CROSS JOIN session ON session.source = source.id AND session.native = value ->> 3
     CROSS JOIN message ON message.session = session.id)
 """
+_COMMITS = "(SELECT value FROM meta WHERE key='commits')"
+_NOTED = f"SELECT value -> 1 FROM meta WHERE key='collected' AND value ->> 0 = {_COMMITS}"
+_NOTE = f"INSERT OR REPLACE INTO meta VALUES('collected', json_array({_COMMITS}, json_array(?, ?)))"
+_PAIR = msgspec.json.Decoder(tuple[int, int])
 _PLACES = msgspec.json.Decoder(list[list[int]])
 
 
@@ -129,11 +133,24 @@ def _places(api: apsw.FTS5ExtensionApi, *_: Any) -> str:
 
 
 def collected(connection: apsw.Connection) -> Collected:
-    """How many messages there are and how long they are: a look at each of them."""
+    """How many messages there are and how long they are: as the writer noted it, else, or where something was written
+    since, by a look at each of them."""
+    noted = connection.execute(_NOTED).get
+    messages, words = _PAIR.decode(noted) if noted is not None else _added_up(connection)
+    return Collected(messages, words / messages if messages else 0.0)
+
+
+def note_collected(connection: apsw.Connection) -> None:
+    """Spare readers the look at each message; by the writer, when it is through."""
+    if connection.execute(_NOTED).get is None:
+        connection.execute(_NOTE, _added_up(connection))
+
+
+def _added_up(connection: apsw.Connection) -> tuple[int, int]:
+    """Messages, and words in them."""
     messages = int(connection.execute("SELECT count(*) FROM message").get)
     thought = int(connection.execute("SELECT coalesce(sum(thought), 0) FROM message").get)
-    words = sum(_total(connection, table) for table in TABLES) - thought
-    return Collected(messages, words / messages if messages else 0.0)
+    return messages, sum(_total(connection, table) for table in TABLES) - thought
 
 
 def _total(connection: apsw.Connection, table: str) -> int:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from typing import NamedTuple
 
 import apsw
@@ -37,6 +38,8 @@ class IndexCoverage(NamedTuple):
     numbers: Mapping[int, Level]
     lost: Mapping[Key, str] = {}
     """What of a source could not be read when it was indexed."""
+    complete: bool = False
+    """Each of the sources is at `Level.ALL`."""
 
     def level(self, source: Source) -> Level:
         """How much of `source` there is."""
@@ -58,7 +61,7 @@ class Stock:
         self._sources: dict[Key, Source] = {}
         self._open: dict[Key, Source] = {}
         """Those of them that are not at `Level.ALL` as they are now."""
-        self._coverage = IndexCoverage(generation, {}, {})
+        self._coverage = IndexCoverage(generation, {}, {}, complete=True)
 
     def coverage(self, connection: apsw.Connection, sources: Iterable[Source]) -> IndexCoverage:
         """How much of `sources` there is; the same object again while nothing is different. Raises `apsw.Error` and
@@ -95,18 +98,18 @@ class Stock:
             self._sources.pop(key, None)
         come = {key_of(source): source for source in fresh}
         self._sources.update(come)
-        others = (written | left) - come.keys()
+        others = [key for keys in (written, left) for key in keys if key not in come]
         known = (key_of(self._sources[key]) if key in self._sources else key for key in others)
         self._renew((*come, *known))
 
-    def _read(self, connection: apsw.Connection) -> set[Key]:
+    def _read(self, connection: apsw.Connection) -> AbstractSet[Key]:
         """Bring up to date what is known; of which sources something was written since."""
         generation = generation_of(connection)
         commits, struck = next(connection.execute(_STATE))
         if generation != self._coverage.generation or struck > self._commits:
             self._begin(generation)
         elif commits == self._commits:
-            return set()
+            return frozenset()
         written = {
             (agent, path, native): (number, tuple(map(int, stamp.split())), _LEVELS[level], again, lost)
             for agent, path, native, number, stamp, level, again, lost in connection.execute(
@@ -115,32 +118,34 @@ class Stock:
         }
         self._known.update(written)
         self._commits = commits
-        return set(written)
+        return written.keys()
 
     def _renew(self, changed: Iterable[Key]) -> None:
         """Say anew what there is of some sources. Their keys are made of their own strings: one copy is enough."""
         levels, numbers = dict(self._coverage.levels), dict(self._coverage.numbers)
         all_lost = dict(self._coverage.lost)
-        for key in changed:
-            source = self._sources.get(key)
-            number, stamp, level, again, lost = self._known.pop(key, _NOT_THERE)
+        sources, all_known = self._sources, self._known
+        for key in changed:  # thousands, at first
+            source = sources.get(key)
+            number, stamp, level, again, lost = all_known.pop(key, _NOT_THERE)
             if number:
                 stamp = source.stamp if source is not None and source.stamp == stamp else stamp
-                self._known[key] = (number, stamp, level, again, lost)
+                all_known[key] = (number, stamp, level, again, lost)
             if source is None or stamp is not source.stamp:
                 level = Level.NOTHING
             if level is not Level.NOTHING:
                 levels[key] = numbers[number] = level
             elif levels.pop(key, None) is not None:
                 del numbers[number]
-            all_lost.pop(key, None)
+            if all_lost:
+                all_lost.pop(key, None)
             if lost and level is not Level.NOTHING:
                 all_lost[key] = lost
             if source is None or level is Level.ALL:
                 self._open.pop(key, None)
             else:
                 self._open[key] = source
-        self._coverage = IndexCoverage(self._coverage.generation, levels, numbers, all_lost)
+        self._coverage = IndexCoverage(self._coverage.generation, levels, numbers, all_lost, not self._open)
 
 
 def _differences(before: tuple[Source, ...], now: tuple[Source, ...]) -> tuple[Sequence[Source], Sequence[Source]]:

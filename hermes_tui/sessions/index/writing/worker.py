@@ -26,6 +26,7 @@ from hermes_tui.platform.memory_tuning import give_back
 from hermes_tui.sessions.adapters import Adapters
 from hermes_tui.sessions.checksummed_file import fingerprint
 from hermes_tui.sessions.index.diagnostics import leave_word, reason_of
+from hermes_tui.sessions.index.reading.counting import note_collected
 from hermes_tui.sessions.index.schema import (
     STORES,
     Damaged,
@@ -106,6 +107,7 @@ def _index(path: Path, ear: Ear) -> WorkerExit:
             tidied = tidied or tidy(connection, ear.called)
             give_back()
             told = ear.wait(indexer.patience)
+        note_collected(connection)
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     finally:
         connection.close()

@@ -6,7 +6,8 @@ This is the only module that imports it: it takes a second of the processor's ti
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+from collections.abc import Callable
+from typing import Any, ParamSpec, TypeVar
 
 import mcp_types as types
 from mcp.server.lowlevel import Server
@@ -18,16 +19,32 @@ from hermes_tui.mcp.schemas import INSTRUCTIONS, TOOLS
 from hermes_tui.mcp.scope import Scope
 from hermes_tui.mcp.tools import AgentTools
 from hermes_tui.platform.daemon_call import in_thread
+from hermes_tui.platform.memory_tuning import give_back
 
 __all__ = ["make_server", "serve"]
 
+P = ParamSpec("P")
+T = TypeVar("T")
+
 _AT_ONCE = 2
 """Calls that are worked on at the same time; the others wait."""
+_REST = 1.0
+"""Seconds without a call, after which what the last ones needed is given back to the system."""
 
 
 def make_server(tools: AgentTools, scope: Scope) -> Server[Any]:
     """A server of these tools, not connected yet."""
     turns = asyncio.Semaphore(_AT_ONCE)
+    rest: asyncio.TimerHandle | None = None
+
+    async def answered(work: Callable[P, T], *arguments: P.args, **more: P.kwargs) -> T:
+        nonlocal rest
+        async with turns:
+            found = await in_thread(work, *arguments, **more)
+        if rest is not None:
+            rest.cancel()
+        rest = asyncio.get_running_loop().call_later(_REST, give_back)
+        return found
 
     async def list_tools(context: Any, params: Any) -> types.ListToolsResult:
         return types.ListToolsResult(
@@ -46,16 +63,14 @@ def make_server(tools: AgentTools, scope: Scope) -> Server[Any]:
 
     async def call_tool(context: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
         scope.client = _client_of(context) or scope.client
-        async with turns:
-            reply = await in_thread(tools.call, params.name, params.arguments or {})
+        reply = await answered(tools.call, params.name, params.arguments or {})
         if reply.error:
             return types.CallToolResult(content=[types.TextContent(type="text", text=reply.error)], is_error=True)
         text = types.TextContent(type="text", text=encoded(reply.answer).decode())
         return types.CallToolResult(content=[text], structured_content=reply.answer)
 
     async def list_resources(context: Any, params: Any) -> types.ListResourcesResult:
-        async with turns:
-            found = await in_thread(tools.recent)
+        found = await answered(tools.recent)
         return types.ListResourcesResult(
             resources=[types.Resource(uri=uri, name=title, mime_type="text/markdown") for uri, title in found]
         )
@@ -67,8 +82,7 @@ def make_server(tools: AgentTools, scope: Scope) -> Server[Any]:
         return types.ListResourceTemplatesResult(resource_templates=[template])
 
     async def read_resource(context: Any, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
-        async with turns:
-            reply = await in_thread(tools.read, str(params.uri))
+        reply = await answered(tools.read, str(params.uri))
         text = reply.error or reply.answer["text"]
         contents = types.TextResourceContents(uri=str(params.uri)[:1000], mime_type="text/markdown", text=text)
         return types.ReadResourceResult(contents=[contents])

@@ -99,6 +99,7 @@ class AgentTools:
         except Exception as error:  # the first call says what is wrong
             write_failure(error)
         memory_tuning.settle()
+        give_back()
 
     def _guarded(self, work: Callable[[], dict[str, Any]]) -> ToolReply:
         try:

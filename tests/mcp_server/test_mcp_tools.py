@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -18,6 +20,7 @@ from hermes_tui.mcp.server import make_server
 from hermes_tui.mcp.tools import AgentTools
 from hermes_tui.sessions.manager import SessionManager
 from session_adapters.base import Environment
+from support import PATIENCE
 
 Connect = Callable[..., Client]
 
@@ -230,12 +233,28 @@ async def test_old_and_new_clients_are_served(sampled: SessionManager, mode: str
 
 
 async def test_a_thousand_calls_at_once_are_answered(connect: Connect) -> None:
-    import asyncio
-
     async with connect() as client:
         await ask(client)
         answers = await asyncio.gather(*(ask(client, limit=1) for _ in range(1000)))
     assert len(answers) == 1000
+
+
+async def test_memory_is_given_back_once_nobody_asks(connect: Connect, monkeypatch: pytest.MonkeyPatch) -> None:
+    times: list[float] = []
+    given_back = asyncio.Event()
+
+    def give_back() -> None:
+        times.append(time.monotonic())
+        given_back.set()
+
+    monkeypatch.setattr("hermes_tui.mcp.server.give_back", give_back)
+    async with connect() as client:
+        for _ in range(3):
+            await ask(client, limit=1)
+        asked = time.monotonic()
+        await asyncio.wait_for(given_back.wait(), PATIENCE)
+    assert len(times) == 1
+    assert times[0] > asked
 
 
 async def test_an_overview_tells_files_commands_and_failures(connect: Connect, sampled: SessionManager) -> None:

@@ -174,17 +174,21 @@ class CatalogueStores:
 
     @cached_property
     def _by_root(self) -> Mapping[tuple[str, str], Sequence[SessionSummary]]:
-        found: dict[tuple[str, str], list[SessionSummary]] = {}
+        """Of conversations in several parts, which few are."""
+        found: dict[tuple[str, str], list[SessionSummary]] = {
+            (one.agent, one.lineage_id): [] for one in self.sessions if one.lineage_id
+        }
         for one in self.sessions:
             for root in {one.session_id, one.lineage_id or one.session_id}:
-                found.setdefault((one.agent, root), []).append(one)
+                if (parts := found.get((one.agent, root))) is not None:
+                    parts.append(one)
         return found
 
 
 def _titles(one: SessionSummary) -> str:
     if one.repeated:
         return one.title if one.agent_title is not None else ""
-    return f"{one.title}\n{one.agent_title or ''}".rstrip()
+    return (f"{one.title}\n{one.agent_title}" if one.agent_title else one.title).rstrip()  # itself, mostly
 
 
 def by_age(one: SessionSummary) -> tuple[datetime, datetime, str]:

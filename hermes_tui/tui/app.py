@@ -35,6 +35,7 @@ from hermes_tui.tui.state.view_state import ViewFile
 from hermes_tui.tui.themes import THEMES, has_no_colour, theme_for
 from hermes_tui.tui.user_keymap import validate_keymap
 from hermes_tui.tui.widgets.session_list.rows import Forest
+from hermes_tui.tui.widgets.styled import LOOKS
 from hermes_tui.tui.widgets.transcript.layout.style import get_ready as ready_to_show
 from hermes_tui.tui.workers.attention_setup import attention_watch
 from hermes_tui.tui.workers.cost_refresh import CostRefresh
@@ -69,6 +70,7 @@ class HermesApp(AppActions, inherit_bindings=False):
     CSS_PATH = [str(path) for path in sorted(paths.styles_dir().glob("*.tcss"))]  # noqa: RUF012  (as App declares it)
     BINDINGS = bindings("app")
     ENABLE_COMMAND_PALETTE = True
+    COMPONENT_CLASSES = LOOKS
 
     def __init__(
         self,

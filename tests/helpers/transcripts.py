@@ -12,6 +12,7 @@ from textual.pilot import Pilot
 from hermes_tui.clock import Clock
 from hermes_tui.platform.paths import styles_dir
 from hermes_tui.tui.themes import THEMES
+from hermes_tui.tui.widgets.styled import LOOKS
 from hermes_tui.tui.widgets.transcript.pane import TranscriptPane
 from pilots import drawn
 from session_adapters.model import Message, Role, SessionSummary
@@ -87,6 +88,7 @@ def summary(**more: Any) -> SessionSummary:
 class PaneApp(App[None]):
     """The transcript pane and nothing else."""
 
+    COMPONENT_CLASSES = LOOKS
     CSS_PATH = styles_dir() / "transcript.tcss"
 
     def __init__(self, transcript: Transcript | None = None, theme: str = "hermes-dark", **more: Any) -> None:

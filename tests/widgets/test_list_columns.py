@@ -16,6 +16,7 @@ from hermes_tui.tui.widgets.session_list.order import FIELDS, Order
 from hermes_tui.tui.widgets.session_list.rows import Forest, ListRow
 from hermes_tui.tui.widgets.session_list.shown_answer import ShownAnswer
 from hermes_tui.tui.widgets.session_list.widget import SessionList
+from hermes_tui.tui.widgets.styled import LOOKS
 from made import NOW, many, session
 from pilots import screen_text
 from session_adapters.model import Cost, SessionSummary, TokenUsage
@@ -24,6 +25,7 @@ from session_adapters.model import Cost, SessionSummary, TokenUsage
 class ListApp(App[None]):
     """Nothing but the list."""
 
+    COMPONENT_CLASSES = LOOKS
     CSS = "SessionList { height: 1fr; overflow-x: hidden; scrollbar-size-vertical: 1; }"
 
     def __init__(self, *sessions: SessionSummary, chosen: tuple[Column, ...] = USUAL_COLUMNS) -> None:

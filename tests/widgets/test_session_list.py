@@ -17,6 +17,7 @@ from hermes_tui.tui.widgets.session_list.shown_answer import ShownAnswer
 from hermes_tui.tui.widgets.session_list.shown_states import ShownStates
 from hermes_tui.tui.widgets.session_list.widget import SessionList
 from hermes_tui.tui.widgets.states import State
+from hermes_tui.tui.widgets.styled import LOOKS
 from made import NOW, many, session
 from pilots import screen_text, until
 from session_adapters.model import Cost
@@ -51,10 +52,11 @@ class Watched(SessionList):
 class ListApp(App[None]):
     """Nothing but the list."""
 
+    COMPONENT_CLASSES = LOOKS
     CSS = """
     SessionList { height: 1fr; overflow-x: hidden; scrollbar-size-vertical: 1; }
-    SessionList > .look--cursor { background: blue; }
-    SessionList > .look--match { color: red; }
+    .look--cursor { background: blue; }
+    .look--match { color: red; }
     """
 
     def __init__(self, clock: Clock | None = None) -> None:
@@ -350,7 +352,7 @@ async def test_words_of_the_search_are_lit() -> None:
         app.list.set_forest(Forest([session("a", title="Fix the Login; login again")]))
         app.list.set_answer(ShownAnswer(app.list.rows, containing(["login"])), top=True)
         await pilot.pause()
-        match = app.list.get_component_rich_style("look--match", partial=True)
+        match = app.list.own_look("match")
         lit = [one.text for one in app.list.render_line(1) if one.style and one.style.color == match.color]
         assert lit == ["Login", "login"]
 

@@ -17,6 +17,7 @@ from hermes_tui.tui.widgets.session_list.rows import Forest
 from hermes_tui.tui.widgets.session_list.shown_states import ShownStates
 from hermes_tui.tui.widgets.session_list.widget import SessionList
 from hermes_tui.tui.widgets.states import MEANINGS, State, state_of
+from hermes_tui.tui.widgets.styled import LOOKS
 from made import NOW, session
 from pilots import screen_text
 from session_adapters.model import Cost, SessionSummary
@@ -28,6 +29,7 @@ def attended(one: SessionSummary, state: StateName, **facts: object) -> dict[str
 
 
 class ListApp(App[None]):
+    COMPONENT_CLASSES = LOOKS
     CSS = "SessionList { height: 1fr; overflow-x: hidden; scrollbar-size-vertical: 1; }"
 
     def __init__(self, *, words: bool) -> None:

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from textual.strip import Strip
 
 from hermes_tui.tui.widgets.cells import width_of
-from hermes_tui.tui.widgets.styled import Part, Styled, looks
+from hermes_tui.tui.widgets.styled import Part, Styled
 
 __all__ = ["Buttons"]
 
 
 class Buttons(Styled):
     """Cancel, and what is asked; the chosen one stands in brackets and is drawn as a cursor."""
-
-    COMPONENT_CLASSES: ClassVar[set[str]] = looks("faint", "cursor")
 
     def __init__(self) -> None:
         super().__init__(id="buttons")

@@ -8,13 +8,12 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from datetime import date
-from typing import ClassVar
 
-from rich.style import Style
 from rich.text import Text
 from textual_plotext import PlotextPlot
 
 from hermes_tui.display import dollars
+from hermes_tui.tui.widgets.styled import Styled
 
 __all__ = ["CostChart"]
 
@@ -25,10 +24,8 @@ _STEP = 7
 """Days between two dates below the chart."""
 
 
-class CostChart(PlotextPlot):
+class CostChart(PlotextPlot, Styled):
     """The last days; nothing is drawn while there is nothing to show."""
-
-    COMPONENT_CLASSES: ClassVar[set[str]] = {"cost-chart--column"}
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002
         super().__init__(id=id)
@@ -54,7 +51,7 @@ class CostChart(PlotextPlot):
         self._draw(width)
         drawn = super().render()
         text = Text() if not isinstance(drawn, Text) else Text(drawn.plain, no_wrap=True)
-        column: Style = self.get_component_rich_style("cost-chart--column", partial=True)
+        column = self.own_look("column")
         for found in _COLUMNS.finditer(text.plain):
             text.stylize(column, *found.span())
         return text

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 from textual.message import Message
 
@@ -11,7 +11,7 @@ from hermes_tui.display import dollars, safe
 from hermes_tui.sessions.cost.overview import Rank
 from hermes_tui.tui.keymap import bindings
 from hermes_tui.tui.widgets.cells import pad, pad_end
-from hermes_tui.tui.widgets.styled import Parts, RowView, looks
+from hermes_tui.tui.widgets.styled import Parts, RowView
 
 __all__ = ["CostList", "CostRow", "bar"]
 
@@ -49,7 +49,6 @@ def bar(share: float, width: int) -> str:
 class CostList(RowView, can_focus=True):
     """The cursor rests on ranks alone."""
 
-    COMPONENT_CLASSES: ClassVar[set[str]] = looks("cursor", "heading", "faint", "warning", "bar")
     BINDINGS = bindings("cost")
 
     class Selected(Message):

@@ -5,12 +5,10 @@ Fixed height, compared before it is repainted: showing what is shown already wri
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from textual.strip import Strip
 
 from hermes_tui.tui.widgets.cells import fit, width_of
-from hermes_tui.tui.widgets.styled import Part, Parts, Styled, looks
+from hermes_tui.tui.widgets.styled import Part, Parts, Styled
 
 __all__ = ["Line", "Part", "Parts"]
 
@@ -18,9 +16,6 @@ __all__ = ["Line", "Part", "Parts"]
 class Line(Styled):
     """One line; the left part gives way when both do not fit."""
 
-    COMPONENT_CLASSES: ClassVar[set[str]] = looks(
-        "accent", "bright", "faint", "needs", "warning", "error", "live", "idle"
-    )
     DEFAULT_CSS = "Line { height: 1; }"
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002

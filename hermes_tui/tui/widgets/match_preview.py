@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import zip_longest
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from rich.text import Text
 from textual.content import Content
@@ -14,7 +14,7 @@ from hermes_tui.clock import Clock
 from hermes_tui.display import APART, safe
 from hermes_tui.tui.widgets.session_list.list_columns import lit_parts
 from hermes_tui.tui.widgets.session_list.rows import ListedPart
-from hermes_tui.tui.widgets.styled import Parts, TextView, looks
+from hermes_tui.tui.widgets.styled import Parts, TextView
 from hermes_tui.tui.widgets.transcript.border import spaced, title
 from session_adapters.model import SessionSummary
 
@@ -32,8 +32,6 @@ Find = Callable[[str], Sequence[tuple[int, int]]]
 
 class MatchPreview(TextView):
     """Goal, match, resolution. Compares before it paints."""
-
-    COMPONENT_CLASSES: ClassVar[set[str]] = looks("heading", "who", "faint", "match")
 
     def __init__(self, clock: Clock, *, id: str | None = None) -> None:  # noqa: A002
         super().__init__(id=id)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 from rich.text import Text
 from textual.geometry import Size
 
 from hermes_tui.tui.keymap import bindings
 from hermes_tui.tui.widgets.cells import pad, width_of
-from hermes_tui.tui.widgets.styled import Parts, TextView, looks
+from hermes_tui.tui.widgets.styled import Parts, TextView
 
 __all__ = ["Page", "Paragraph"]
 
@@ -32,7 +32,6 @@ class Paragraph(NamedTuple):
 class Page(TextView, can_focus=True):
     """Blocks one below the other."""
 
-    COMPONENT_CLASSES: ClassVar[set[str]] = looks("heading", "faint", "accent", "warning")
     BINDINGS = bindings("page")
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from rich.highlighter import Highlighter
 from rich.segment import Segment
@@ -15,6 +15,7 @@ from textual.widgets import Input
 
 from hermes_tui.display import safe
 from hermes_tui.tui.keymap import bindings
+from hermes_tui.tui.widgets.styled import Styled
 
 if TYPE_CHECKING:
     from hermes_tui.sessions.query import PartKind
@@ -40,7 +41,7 @@ class _Parts(Highlighter):
         for part in parse(text.plain, typing=True).parts:
             look = _LOOKS.get(part.kind)
             if look is not None:
-                style = self._box.get_component_rich_style(f"search-box--{look}", partial=True)
+                style = self._box.own_look(look)
                 text.stylize(style, part.start, min(part.end, len(text.plain)))
 
 
@@ -57,16 +58,11 @@ class TextInput(Input):
         return Strip(made).adjust_cell_length(drawn.cell_length, self.rich_style)
 
 
-class QueryBox(TextInput):
+class QueryBox(TextInput, Styled):
     """A query is typed here. Its own keys are run at once and not by message: what is typed ahead must reach the
     widget that it was meant for."""
 
-    COMPONENT_CLASSES: ClassVar[set[str]] = {
-        "search-box--filter",
-        "search-box--operator",
-        "search-box--odd",
-        "search-box--idle",
-    }
+    LOOKS = "query"
     virtual_size = Reactive(Size(0, 0), layout=False)
     """What is typed moves nothing else on the screen: without this the whole of it is laid out anew at every key."""
 

@@ -14,24 +14,50 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 from textual.widget import Widget
 
+from hermes_tui.tui.agent_colours import AGENT_COLOURS
 from hermes_tui.tui.widgets.cells import fit
 
-__all__ = ["FoldedRows", "NotedRows", "Part", "Parts", "RowView", "Styled", "TextView", "looks"]
+__all__ = ["LOOKS", "FoldedRows", "NotedRows", "Part", "Parts", "RowView", "Styled", "TextView"]
 
 Part = tuple[str, str]
-"""A text, safe for a terminal, and its purpose: empty for plain, else one of those that the widget names."""
+"""A text, safe for a terminal, and its purpose: empty for plain, else one of `LOOKS`."""
 Parts = Sequence[Part]
 
-
-def looks(*purposes: str) -> set[str]:
-    """The component classes of these purposes; the style sheet says how each looks."""
-    return {f"look--{purpose}" for purpose in purposes}
+_COLOURS = [f"agent-{number}" for number in range(AGENT_COLOURS)]
+_PURPOSES = {
+    "look": (
+        "accent", "bright", "heading", "faint", "idle", "needs", "warning", "error", "live", "key", "match", "cursor",
+        "resting", "caption", "title", "rule", "cost", "who", "bar", "column", "removed", "added", "removed-word",
+        "added-word", "head", *_COLOURS,
+    ),
+    "transcript": (
+        "user", "agent", "meta", "prose", "prompt", "tool", "target", "output", "thinking", "notice", "rule", "error",
+        "added", "removed", "more", "heading", "code", "link", "quote", "cursor", "resting", "mark", "match",
+        *_COLOURS,
+    ),
+    "query": ("filter", "operator", "odd", "idle"),
+}  # fmt: skip
+LOOKS = {f"{family}--{purpose}" for family, purposes in _PURPOSES.items() for purpose in purposes}
+"""The component classes of all purposes; the style sheet says how each looks. They are the program's: for those of
+a widget Textual makes a node each, at every change of the focus and for every screen that is opened."""
 
 
 class Styled(Widget):
     """Makes lines of parts. Looked-up styles are kept until the theme, the focus or a class changes."""
 
+    LOOKS = "look"
+    """The family of its purposes."""
     _looks: dict[tuple[str, str], Style] | None = None
+    _own: dict[str, Style] | None = None
+
+    def own_look(self, purpose: str) -> Style:
+        """What text of that purpose looks like by itself, whatever it stands on."""
+        if self._own is None:
+            self._own = {}
+        if purpose not in self._own:
+            styles = self.app.get_component_styles(f"{self.LOOKS}--{purpose}")
+            self._own[purpose] = styles.partial_rich_style
+        return self._own[purpose]
 
     def look(self, purpose: str = "", cursor: str = "") -> Style:
         """How text of that purpose looks; `cursor` is the purpose of what lies under it."""
@@ -49,7 +75,7 @@ class Styled(Widget):
         # Reversed colours would turn every colour of the text into a patch; what is faint could not be read.
         if purpose and cursor and (purpose == "faint" or (base.reverse and purpose != "heading")):
             return base
-        return base + self.get_component_rich_style(f"look--{purpose or cursor}", partial=True)
+        return base + self.own_look(purpose or cursor)
 
     def strip(self, parts: Parts, cursor: str = "", width: int = -1) -> Strip:
         """The parts as a line as wide as the widget, unless a `width` is given."""
@@ -59,7 +85,7 @@ class Styled(Widget):
 
     def notify_style_update(self) -> None:
         """Forget the styles."""
-        self._looks = None
+        self._looks = self._own = None
         super().notify_style_update()
 
 

@@ -119,7 +119,7 @@ async def test_what_is_not_understood_is_marked(program: Program, claude_home: C
         main = main_of(pilot)
         main.search_for("agent:claude cost:abc heron")
         await pilot.pause()
-        odd = main.box.get_component_rich_style("search-box--odd", partial=True)
+        odd = main.box.own_look("odd")
         styles = {part.text: part.style for part in main.box.render_line(0)}
         assert odd.underline and odd.color is not None
         marked = [text for text, style in styles.items() if style and style.underline and style.color == odd.color]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 from textual import events, on
 from textual.app import ComposeResult
@@ -23,7 +23,7 @@ from hermes_tui.tui.keymap import bindings
 from hermes_tui.tui.screens.cli_equivalent import own_command
 from hermes_tui.tui.screens.dialogs.dismissal import Dialog
 from hermes_tui.tui.widgets.search_box import TextInput
-from hermes_tui.tui.widgets.styled import Part, Styled, looks
+from hermes_tui.tui.widgets.styled import Part, Styled
 from session_adapters.model import SessionSummary
 
 __all__ = ["ARMED_AFTER", "ExportScreen"]
@@ -42,7 +42,6 @@ class _Field(NamedTuple):
 class _Fields(Styled, can_focus=True, inherit_bindings=False):
     """A line for each choice, its values side by side."""
 
-    COMPONENT_CLASSES: ClassVar[set[str]] = looks("key", "faint", "cursor")
     BINDINGS = bindings("export")
 
     class Changed(Message):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 from textual import events
 from textual.app import ComposeResult
@@ -12,7 +12,7 @@ from textual.geometry import Size
 from hermes_tui.tui.keymap import bindings
 from hermes_tui.tui.screens.dialogs.dismissal import LEAVE, Dialog
 from hermes_tui.tui.widgets.cells import fit, width_of
-from hermes_tui.tui.widgets.styled import Parts, RowView, looks
+from hermes_tui.tui.widgets.styled import Parts, RowView
 
 __all__ = ["MenuChoice", "MenuScreen"]
 
@@ -32,7 +32,6 @@ class MenuChoice(NamedTuple):
 class _Choices(RowView, can_focus=True, inherit_bindings=False):
     """The lines, with a cursor."""
 
-    COMPONENT_CLASSES: ClassVar[set[str]] = looks("key", "faint", "cursor")
     BINDINGS = bindings("menu")
 
     def __init__(self, choices: Sequence[MenuChoice], width: int, at: int) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar, Generic, TypeVar
+from typing import Generic, TypeVar
 
 from textual import on
 from textual.app import ComposeResult
@@ -14,7 +14,7 @@ from textual.widgets import Input
 from hermes_tui.tui.keymap import bindings
 from hermes_tui.tui.screens.dialogs.dismissal import Dialog
 from hermes_tui.tui.widgets.search_box import TextInput
-from hermes_tui.tui.widgets.styled import RowView, looks
+from hermes_tui.tui.widgets.styled import RowView
 
 __all__ = ["FoundRows", "Picker"]
 
@@ -26,7 +26,6 @@ Item = TypeVar("Item")
 class FoundRows(RowView, Generic[Item], can_focus=False, inherit_bindings=False):
     """The items that match, with a cursor. The keys go to the box above. A subclass gives `parts` and `haystack`."""
 
-    COMPONENT_CLASSES: ClassVar[set[str]] = looks("faint", "error", "accent", "cursor")
     NOTHING = ""
     """What is said where no item has all the words."""
 

@@ -87,7 +87,7 @@ def doing_words(one: Attended, local: Callable[[datetime], datetime]) -> str:
 def row_parts(row: AttentionRow, width: int, *, cursor: bool) -> Sequence[Part]:
     """A line of `width` columns."""
     if row.session is None or row.state is None:
-        return [(f" {row.heading}", "heading")]
+        return [(f" {row.heading}", "caption")]
     wide = width >= _WIDE
     title = max(8, min(_TITLE if wide else _TITLE - 4, width // 3))
     quiet = "" if cursor else "faint"

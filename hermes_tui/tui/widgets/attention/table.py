@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
-from hermes_tui.tui.agent_colours import AGENT_COLOURS
 from hermes_tui.tui.keymap import bindings
 from hermes_tui.tui.widgets.attention.rows import AttentionRow, row_parts
 from hermes_tui.tui.widgets.record_table import RecordTable
-from hermes_tui.tui.widgets.styled import Parts, looks
+from hermes_tui.tui.widgets.styled import Parts
 
 __all__ = ["AttentionTable"]
 
@@ -16,10 +13,6 @@ __all__ = ["AttentionTable"]
 class AttentionTable(RecordTable[AttentionRow], inherit_bindings=False):
     """The cursor rests on sessions alone."""
 
-    COMPONENT_CLASSES: ClassVar[set[str]] = looks(
-        *("cursor", "heading", "faint", "needs", "live", "idle", "accent", "warning", "error"),
-        *(f"agent-{number}" for number in range(AGENT_COLOURS)),
-    )
     BINDINGS = bindings("attention")
 
     def may_rest(self, at: int) -> bool:

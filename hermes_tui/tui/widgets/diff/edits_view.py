@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import accumulate, islice, takewhile
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 from textual.geometry import Size
 
@@ -12,7 +12,7 @@ from hermes_tui.display import counted, safe
 from hermes_tui.sessions.edits import FileDiff
 from hermes_tui.tui.keymap import bindings
 from hermes_tui.tui.widgets.cells import fit, width_of
-from hermes_tui.tui.widgets.styled import FoldedRows, Part, looks
+from hermes_tui.tui.widgets.styled import FoldedRows, Part
 from hermes_tui.tui.widgets.transcript.layout.text import excerpt, fold
 
 __all__ = ["EditsView"]
@@ -35,7 +35,6 @@ class _EditsRow(NamedTuple):
 class EditsView(FoldedRows, can_focus=True, inherit_bindings=False):
     """`show` it the files; only rows in view are drawn."""
 
-    COMPONENT_CLASSES: ClassVar[set[str]] = looks("removed", "added", "faint", "heading", "cursor")
     BINDINGS = bindings("edits")
     ALLOW_SELECT = False
 

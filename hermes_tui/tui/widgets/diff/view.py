@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
 
 from textual.geometry import Size
 
@@ -12,7 +11,7 @@ from hermes_tui.tui.keymap import bindings
 from hermes_tui.tui.widgets.cells import width_of
 from hermes_tui.tui.widgets.diff.rows import AnyRow, DiffBlock, DiffRow, DiffRows, blocks_of, use_rows
 from hermes_tui.tui.widgets.diff.texts import Piece
-from hermes_tui.tui.widgets.styled import FoldedRows, Part, looks
+from hermes_tui.tui.widgets.styled import FoldedRows, Part
 
 __all__ = ["DiffView"]
 
@@ -22,9 +21,6 @@ _BETWEEN = " │ "
 class DiffView(FoldedRows, can_focus=True, inherit_bindings=False):
     """`show` it a comparison. Equal runs are one line until opened; only rows in view are drawn."""
 
-    COMPONENT_CLASSES: ClassVar[set[str]] = looks(
-        "removed", "added", "removed-word", "added-word", "head", "faint", "heading", "cursor"
-    )
     BINDINGS = bindings("diff")
     ALLOW_SELECT = False
 

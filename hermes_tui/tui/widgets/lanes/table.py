@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
 
 from hermes_tui.tui.keymap import bindings
 from hermes_tui.tui.widgets.cells import pad, width_of
 from hermes_tui.tui.widgets.lanes.columns import COLUMNS, GAP, RESETS, SESSION, STATE, LaneRow, column_widths, shorter
 from hermes_tui.tui.widgets.record_table import RecordTable
-from hermes_tui.tui.widgets.styled import Part, Parts, looks
+from hermes_tui.tui.widgets.styled import Part, Parts
 
 __all__ = ["LaneTable"]
 
@@ -17,9 +16,6 @@ __all__ = ["LaneTable"]
 class LaneTable(RecordTable[LaneRow], inherit_bindings=False):
     """Columns are as wide as what stands in them, as far as there is room."""
 
-    COMPONENT_CLASSES: ClassVar[set[str]] = looks(
-        "cursor", "heading", "faint", "live", "idle", "accent", "warning", "error"
-    )
     BINDINGS = bindings("lanes")
     HEAD = 1
 
@@ -32,7 +28,7 @@ class LaneTable(RecordTable[LaneRow], inherit_bindings=False):
             return ()
         heads = zip(COLUMNS, self._widths(), strict=True)
         return _spaced(
-            "   ", [(pad(column.head, width, right=column.right), "heading") for column, width in heads if width]
+            "   ", [(pad(column.head, width, right=column.right), "caption") for column, width in heads if width]
         )
 
     def parts(self, at: int) -> Parts:

@@ -139,7 +139,7 @@ class RowTexts(NamedTuple):
         elif row.snippet is not None:
             parts = self._snippet(row.snippet)
         else:
-            return [(self._heading(row), "heading")]
+            return [(self._heading(row), "caption")]
         if on_cursor:
             return [(text, "" if purpose in ("faint", "title", "rule") else purpose) for text, purpose in parts]
         return parts

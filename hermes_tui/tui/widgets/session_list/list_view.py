@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Collection, Mapping, Sequence
-from typing import ClassVar
 
 from rich.style import Style
 from textual.strip import Strip
 
 from hermes_tui.clock import Clock
 from hermes_tui.config import USUAL_COLUMNS, Column
+from hermes_tui.tui.agent_colours import AGENT_COLOURS
 from hermes_tui.tui.widgets.key_count import KeyCount
 from hermes_tui.tui.widgets.session_list.conversation import Conversation
 from hermes_tui.tui.widgets.session_list.list_columns import RowTexts, columns_for, containing
@@ -18,7 +18,7 @@ from hermes_tui.tui.widgets.session_list.order import Order
 from hermes_tui.tui.widgets.session_list.rows import Forest, ListRow
 from hermes_tui.tui.widgets.session_list.shown_answer import ListPosition, ShownAnswer
 from hermes_tui.tui.widgets.session_list.shown_states import ShownStates
-from hermes_tui.tui.widgets.styled import Parts, RowView, looks
+from hermes_tui.tui.widgets.styled import Parts, RowView
 
 __all__ = ["SessionLines"]
 
@@ -27,30 +27,18 @@ _USUAL = Order()
 _Look = tuple[Parts, str]
 """What stands in a line, and where the cursor is on it, how that looks: `cursor` or `resting`."""
 
+_PURPOSES = (
+    *("caption", "title", "faint", "rule", "cost", "match", "live", "idle", "error", "accent", "needs", "warning"),
+    *(f"agent-{number}" for number in range(AGENT_COLOURS)),
+)
+"""Of the texts in a row."""
+
 
 class SessionLines(RowView):
     """Conversations, newest first, under headings for days; forks and helpers folded below where they came from.
 
     New data draws the lines that look different, and leaves the cursor on the conversation it was on.
     """
-
-    COMPONENT_CLASSES: ClassVar[set[str]] = looks(
-        *(
-            "cursor",
-            "resting",
-            "heading",
-            "title",
-            "faint",
-            "rule",
-            "cost",
-            "match",
-            "live",
-            "idle",
-            "error",
-            "accent",
-        ),
-        *("needs", "warning", *(f"agent-{number}" for number in range(8))),
-    )
 
     def __init__(
         self,
@@ -299,8 +287,7 @@ class SessionLines(RowView):
 
     def looks(self, *, on_cursor: bool) -> Mapping[str, Style]:
         """How text of each purpose looks, on the row under the cursor or on another."""
-        names = {name.removeprefix("look--") for name in self.COMPONENT_CLASSES} - {"cursor", "resting"}
-        return {name: self.look(name, "cursor" if on_cursor else "") for name in ("", *names)}
+        return {name: self.look(name, "cursor" if on_cursor else "") for name in ("", *_PURPOSES)}
 
     def _look_at(self, y: int, top: int, texts: RowTexts) -> _Look:
         """Line `y` of a view that begins at row `top`. The first is the heading of what is there, with the names of

@@ -238,7 +238,7 @@ class TranscriptPane(JumpKeys, can_focus=True, inherit_bindings=False):
         strips, within = super().drawn(rows, width), self.finder.within
         if within is None or not within.has_places:
             return strips
-        return highlighted_rows(rows, strips, within, self.look_of("match"))
+        return highlighted_rows(rows, strips, within, self.own_look("match"))
 
     def _label(self) -> None:
         seen = self.context.seen.sentence if self.context.seen is not None else ""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
 
 from rich.segment import Segment
 from rich.style import Style
@@ -17,10 +16,11 @@ from hermes_tui.clock import Clock
 from hermes_tui.display import safe
 from hermes_tui.tui.themes import agent_colour
 from hermes_tui.tui.widgets.cells import fit
+from hermes_tui.tui.widgets.styled import Styled
 from hermes_tui.tui.widgets.transcript.layout.blocks import MessageLayout
 from hermes_tui.tui.widgets.transcript.layout.layout_cache import Position
 from hermes_tui.tui.widgets.transcript.layout.segments import TranscriptStyles
-from hermes_tui.tui.widgets.transcript.layout.style import COMPONENTS, LazyMarkdown, markdown_for, palette_for
+from hermes_tui.tui.widgets.transcript.layout.style import LazyMarkdown, markdown_for, palette_for
 from hermes_tui.tui.widgets.transcript.view import View, VisibleRow
 
 __all__ = ["TranscriptRenderer"]
@@ -28,11 +28,11 @@ __all__ = ["TranscriptRenderer"]
 _DIM = Style(dim=True)
 
 
-class TranscriptRenderer(ScrollView, inherit_bindings=False):
+class TranscriptRenderer(ScrollView, Styled, inherit_bindings=False):
     """Draws the rows of a `View`. Whoever changes the view calls `settle`; only lines that look different are drawn
     again."""
 
-    COMPONENT_CLASSES: ClassVar[set[str]] = set(COMPONENTS)
+    LOOKS = "transcript"
     ALLOW_SELECT = False
     DEFAULT_CSS = "TranscriptRenderer { overflow-x: hidden; overflow-y: scroll; }"
 
@@ -70,20 +70,16 @@ class TranscriptRenderer(ScrollView, inherit_bindings=False):
         """Whether an entry is to be dimmed, whatever it looks like."""
         return False
 
-    def look_of(self, name: str) -> Style:
-        """How text of that purpose looks."""
-        return self.get_component_rich_style(f"transcript--{name}", partial=True)
-
     def lay_out(self) -> bool:
         """Make the layout fit the size, the theme and the session. False while there is no size."""
         width, height = self.scrollable_content_region.size
         if width <= 0 or height <= 0:
             return False
         agent = self._agent
-        palette = palette_for(self.look_of, agent_colour(agent))
+        palette = palette_for(self.own_look, agent_colour(agent))
         if self._look is None or self._look[0] != palette:
             theme = self.app.current_theme
-            self._look = palette, markdown_for(self.look_of, dark=theme.dark, ansi=theme.ansi)
+            self._look = palette, markdown_for(self.own_look, dark=theme.dark, ansi=theme.ansi)
         wanted = (width, self.raw, palette, agent)
         if self._laid_for != wanted or self._view.height != height or self._view.layout is None:
             layout = MessageLayout(palette, self._look[1], self.clock, agent, width - 1, self.raw)
@@ -118,11 +114,11 @@ class TranscriptRenderer(ScrollView, inherit_bindings=False):
         strips: list[Strip] = []
         if not rows:
             said = " " + fit(safe(self._note), width - 1)
-            strips.append(self._strip([Segment(said, self.look_of("meta") if self._note else None)], width, base))
+            strips.append(self._strip([Segment(said, self.own_look("meta") if self._note else None)], width, base))
         piece = self._view.piece() if rows else None
         at = self._view.cursor
-        cursor = self.get_component_rich_style(f"transcript--{'cursor' if self.has_focus else 'resting'}")
-        mark = Segment("▎", self.look_of("mark" if self.has_focus else "meta"))
+        cursor = base + self.own_look("cursor" if self.has_focus else "resting")
+        mark = Segment("▎", self.own_look("mark" if self.has_focus else "meta"))
         for row in rows:
             part, line = row.rendered.at(row.position.line)
             segments = part.segments(line)

@@ -13,19 +13,9 @@ from hermes_tui.tui.widgets.transcript.layout.segments import TranscriptStyles
 if TYPE_CHECKING:
     from hermes_tui.tui.widgets.transcript.layout.markdown import MarkdownRows
 
-__all__ = ["COMPONENTS", "LazyMarkdown", "get_ready", "markdown_for", "palette_for"]
+__all__ = ["LazyMarkdown", "get_ready", "markdown_for", "palette_for"]
 
 _DARK_CODE = "github-dark"
-
-COMPONENTS = frozenset(
-    f"transcript--{name}"
-    for name in (
-        "user", "agent", "meta", "prose", "prompt", "tool", "target", "output", "thinking", "notice", "rule", "error",
-        "added", "removed", "more", "heading", "code", "link", "quote", "cursor", "resting", "mark", "match",
-        *(f"agent-{number}" for number in range(8)),
-    )
-)  # fmt: skip
-"""Component classes; each is a purpose that `styles/transcript.tcss` gives a look."""
 
 
 def palette_for(style: Callable[[str], Style], agent_colour: int) -> TranscriptStyles:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import random
 import re
 import shutil
+import sqlite3
 import unicodedata
 from collections.abc import Iterator
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +22,7 @@ from hermes_tui.mcp.budget import LEAST_BYTES, MOST_BYTES, encoded, pages, short
 from hermes_tui.mcp.schemas import TOOLS
 from hermes_tui.mcp.scope import Scope
 from hermes_tui.mcp.tools import AgentTools
+from hermes_tui.redact import Redactor
 from hermes_tui.sessions.manager import SessionManager
 from indexing import build
 from secret_samples import SECRETS
@@ -58,9 +62,43 @@ def texts(value: Any) -> Iterator[str]:
             yield from texts(one)
 
 
+def plant(home: Path) -> set[str]:
+    """Put the labelled secrets behind texts of the sample stores; those that `--redact` masks there."""
+    samples = itertools.cycle(SECRETS)
+    planted: set[str] = set()
+
+    def text(value: str) -> str:
+        sample = next(samples)
+        more = f"{value}\nneedle {sample.text}\n"
+        masked = Redactor().text(more)
+        planted.update(secret for secret in sample.secrets if secret not in masked)
+        return more
+
+    def grown(value: Any) -> Any:
+        if isinstance(value, dict):
+            found = {key: grown(one) for key, one in value.items()}
+            for key in ("text", "content", "message"):
+                if isinstance(one := value.get(key), str) and len(one) > 20 and one[0].isalpha():
+                    found[key] = text(one)
+            return found
+        return [grown(one) for one in value] if isinstance(value, list) else value
+
+    for path in sorted(home.rglob("*.jsonl")):
+        lines = path.read_bytes().splitlines()
+        for at, line in enumerate(lines):
+            with suppress(ValueError):
+                lines[at] = json.dumps(grown(json.loads(line))).encode()
+        path.write_bytes(b"".join(line + b"\n" for line in lines))
+    with closing(sqlite3.connect(home / ".hermes" / "state.db")) as connection, connection:
+        said = "SELECT id, content FROM messages WHERE length(content) > 20 AND instr(content, char(0)) = 0"
+        for number, content in connection.execute(said).fetchall():
+            connection.execute("UPDATE messages SET content = ? WHERE id = ?", (text(content), number))
+    return planted
+
+
 @pytest.fixture(scope="module")
-def every_store(tmp_path_factory: pytest.TempPathFactory) -> SessionManager:
-    """All sample stores in one home, indexed."""
+def every_store(tmp_path_factory: pytest.TempPathFactory) -> tuple[SessionManager, set[str]]:
+    """All sample stores in one home, indexed, and the secrets planted in them."""
     place = tmp_path_factory.mktemp("every")
     home = place / "home"
     for agent in sorted(BUILT_IN):
@@ -68,20 +106,25 @@ def every_store(tmp_path_factory: pytest.TempPathFactory) -> SessionManager:
     for path in home.rglob("*"):
         if not path.is_symlink():
             path.chmod(path.stat().st_mode | 0o200)
+    planted = plant(home)
     manager = SessionManager(Environment(home=home), cache_dir=place / "cache")
     manager.catalogue.refresh()
     build(manager.environment, manager.index.path)
-    return manager
+    return manager, planted
 
 
-def test_no_answer_is_over_its_budget(every_store: SessionManager, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(type(every_store.index), "poke", lambda *args, **kwargs: None)
+def test_no_answer_is_over_its_budget(
+    every_store: tuple[SessionManager, set[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    manager, planted = every_store
+    monkeypatch.setattr(type(manager.index), "poke", lambda *args, **kwargs: None)
     chance = chances.chance(19)
-    tools = AgentTools(every_store, Scope(every_store, ancestors=()))
-    sessions = [one.unified_id for one in every_store.list(limit=None)]
+    tools, bare = (AgentTools(manager, Scope(manager, ancestors=()), redact=redact) for redact in (True, False))
+    sessions = [one.unified_id for one in manager.list(limit=None)]
     anchors: list[tuple[str, str]] = []
-    words = sorted({word for one in every_store.list(limit=None) for word in f"{one.title} {one.preview}".split()})
+    words = sorted({word for one in manager.list(limit=None) for word in f"{one.title} {one.preview}".split()})
     answered = 0
+    seen: set[str] = set()
     for number, query in enumerate(asked(chance, words)):
         budget = chance.choice((LEAST_BYTES, 1500, 3000, 6000, MOST_BYTES, chance.randint(LEAST_BYTES, MOST_BYTES)))
         arguments: dict[str, Any] = {"max_bytes": budget}
@@ -104,10 +147,16 @@ def test_no_answer_is_over_its_budget(every_store: SessionManager, monkeypatch: 
             assert not reply.error.startswith("INTERNAL"), (reply.error, arguments)
             continue
         assert list(faults(tool, reply.answer, budget)) == [], arguments
+        together = "\n".join(texts(reply.answer))
+        assert [secret for secret in planted if secret in together] == [], arguments
+        if number % 10 == 0:  # where they are not masked, many are
+            together = "\n".join(texts(bare.call(tool, arguments).answer))
+            seen.update(secret for secret in planted if secret in together)
         answered += 1
         for one in reply.answer.get("results", ()):
             anchors += [(one["session_id"], each["id"]) for each in one.get("messages", ()) if "id" in each]
     assert answered > QUERIES * 0.9
+    assert len(seen) > 50
 
 
 def asked(chance: random.Random, words: list[str]) -> Iterator[str]:
@@ -118,8 +167,6 @@ def asked(chance: random.Random, words: list[str]) -> Iterator[str]:
 
 def test_no_secret_is_in_any_answer(tiny_home: TinyHome, manager: SessionManager) -> None:
     """Those of the labelled set that `--redact` masks in the whole text are masked however the text is cut."""
-    from hermes_tui.redact import Redactor
-
     hidden: dict[str, tuple[str, ...]] = {}
     for number, sample in enumerate(SECRETS):
         name = f"s{number}"

@@ -86,7 +86,7 @@ class AgentTools:
                 given[key] = str(given[key])
         try:
             asked = msgspec.convert(given, spec.arguments, strict=False)
-        except msgspec.ValidationError as error:
+        except (msgspec.ValidationError, UnicodeError) as error:  # half a character where a number is wanted
             names = ", ".join(spec.input_schema["properties"])
             return ToolReply({}, _said(f"wrong arguments ({error}); {name} takes {names}"))
         return self._guarded(lambda: self._answer(asked))

@@ -117,6 +117,13 @@ def test_garbage_is_survived(home: Path) -> None:
         assert "error" in wire.answer(4)
         wire.ask(5, "tools/call", name="session_search", arguments="text")
         assert "error" in wire.answer(5)
+        half = {"window": "\ud800", "query": "\udfff", "around_message_id": "\ud800"}
+        for method, params in (
+            ("tools/call", {"name": "session_search", "arguments": half}),
+            ("tools/call", {"name": "\ud800", "arguments": {}}),
+            ("resources/read", {"uri": "session://claude/\ud800"}),
+        ):
+            wire.ask(7, method, **params)
         wire.send(b"\x00" * 10_000)
         wire.ask(6, "tools/call", name="session_search", arguments={"limit": 1})
         assert wire.answer(6)["result"]["structuredContent"]["results"]

@@ -123,6 +123,14 @@ async def test_errors_say_what_to_do(connect: Connect) -> None:
         assert "known are" in await refusal(client, query="x", agent="nobody")
 
 
+def test_half_a_character_is_an_error_as_any_other(sampled: SessionManager) -> None:
+    tools = AgentTools(sampled, Scope(sampled, ancestors=()))
+    for arguments in ({"window": "\ud800"}, {"agent": "\ud800"}, {"session_id": "\ud800"}, {"since": "\ud800"}):
+        reply = tools.call("session_search", {"query": "x", **arguments})
+        assert reply.error and reply.error.isprintable()
+        assert not reply.error.startswith("INTERNAL")
+
+
 async def test_a_query_is_not_repeated(connect: Connect) -> None:
     async with connect() as client:
         for arguments in ({"query": "xylophone zebra"}, {"query": "xylophone zebra", "role": "nobody"}):

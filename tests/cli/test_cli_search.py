@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
+import sys
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -210,3 +213,21 @@ def test_nothing_is_said_of_what_was(capsysbinary: pytest.CaptureFixture[bytes],
     code, _, err = run(capsysbinary, HOME, "search", "--", query)
     assert code == 0
     assert len(err.splitlines()) == 1, err
+
+
+def test_at_a_terminal_a_long_search_says_how_far_it_is(
+    capsysbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On a line that is taken away before the answer, and never where nobody sees it."""
+    seconds = itertools.count()
+    monkeypatch.setattr("hermes_tui.cli.stderr.time", SimpleNamespace(monotonic=lambda: next(seconds)))
+    assert "searched" not in run(capsysbinary, HOME, "search", "~omewher")[2]
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    code, _, err = run(capsysbinary, HOME, "search", "~omewher")
+    shown, _, said = err.rpartition("\r\x1b[K")
+    steps = [tuple(map(int, one)) for one in re.findall(r"\r(\d+) of (\d+) searched\x1b\[K", shown)]
+    assert code == 0
+    assert len(steps) > 2
+    assert steps == sorted(steps)
+    assert len({every for _, every in steps}) == 1
+    assert said.startswith("hermes-tui: ")

@@ -62,13 +62,23 @@ def search(
     tool: file: tag: source: title: id: is: since: until: cost: tokens: turns: (write -- before a query that begins
     with a dash)
     """
+    from hermes_tui.sessions.search.model import SearchOptions
+
     text = " ".join(words)
     if not text.strip():
         raise click.UsageError("give something to search for", context)
     settings = context.find_root().obj
     manager = manager_of(settings.home, indexed=not no_index and settings.config().index)
     hurry(manager, reads_again=True)
-    outcome = manager.discover(text, tags=tags or None, windows=as_json, **options)
+    waiting = stderr.Waiting()
+    try:
+        outcome = manager.searches.discover(
+            text,
+            SearchOptions(tags=tuple(tags) or None, windows=as_json, **options),
+            progress=lambda done: waiting.tell(f"{done.sources - done.left:,} of {done.sources:,} searched"),
+        )
+    finally:
+        waiting.end()
     if as_json:
         from hermes_tui.cli.sessions.document_names import search_result
 

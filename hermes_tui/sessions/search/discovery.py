@@ -24,6 +24,7 @@ MOST_COUNTED = 500
 _MOST_COUNTED_OF_SHOWN = 20 * MOST_COUNTED
 """The same to find the best places in what is shown."""
 Stop = Callable[[], bool]
+Progress = Callable[[SearchCoverage], None]
 
 
 def narrowed(query: Query, options: SearchOptions) -> Query:
@@ -71,10 +72,12 @@ def discover(
     index: SearchIndex | None,
     home: str,
     stop: Stop = lambda: False,
+    progress: Progress = lambda coverage: None,
 ) -> Outcome:
-    """Search everything, then order, cut and describe. After `stop()` what was found until then."""
+    """Search everything, then order, cut and describe. After `stop()` what was found until then. `progress` is told
+    how far it has come before each source that is read."""
     query = narrowed(query, options)
-    found = rank(stores, query, options, index, keeper(stores.sessions, options, home), stop)
+    found = rank(stores, query, options, index, keeper(stores.sessions, options, home), stop, progress=progress)
     describe = details if options.windows else outline
     return Outcome(
         results=tuple(describe(stores, query, one, found.best, found.problems) for one in found.chosen),
@@ -96,13 +99,24 @@ def rank(
     root: Callable[[SessionSummary], tuple[str, str]] = root_of,
     hidden: Callable[[SessionSummary], bool] | None = None,
     most: int | None = None,
+    progress: Progress = lambda coverage: None,
 ) -> Ranking:
     """Search the sessions that `keep` says (None: all), then order and cut. `root` tells conversations apart. What is
     `hidden` is searched and passed over: it is a few of all, and the others need not be told apart from them. After
     `most` sessions no further ones are looked for: the newest come first."""
     asked = index if options.use_index else None
     weights = PLAIN if index is None else weigh(index, query.tree)
-    hunt = Hunt(stores, query, asked, keep=keep, rewound=options.rewound, stop=stop, most=most, weights=weights)
+    hunt = Hunt(
+        stores,
+        query,
+        asked,
+        keep=keep,
+        rewound=options.rewound,
+        stop=stop,
+        most=most,
+        weights=weights,
+        progress=progress,
+    )
     gathering = Gathering(root, hidden)
     for found in hunt.run():
         gathering.add(found)

@@ -51,15 +51,15 @@ class Hunt:
         most: int | None = None,
         weights: Weights = PLAIN,
         before_reading: Callable[[], None] = lambda: None,
+        progress: Callable[[SearchCoverage], None] = lambda coverage: None,
     ) -> None:
         """`keep` says which sessions are searched at all. After `most` sessions the index is asked no further, and
         nothing more is read: the newest come first. `weights` are for how well each text fits. `before_reading` is
-        called when what is quick to know was given and stores have to be read."""
-        self._stores = stores
-        self._index = index
+        called when what is quick to know was given and stores have to be read, and `progress` before each of them."""
+        self._stores, self._index = stores, index
         self._rewound = rewound
         self._stop = stop
-        self._before_reading = before_reading
+        self._before_reading, self._progress = before_reading, progress
         self._lock = threading.Lock()
         self._problems: list[Problem] = list(stores.unread)
         self._coverage = SearchCoverage()
@@ -118,6 +118,7 @@ class Hunt:
         for number, (shelf, only) in enumerate(reading, 1):
             if self._stop():
                 return
+            self._progress(self._coverage)
             if self._enough(shelf):
                 self.more = True
                 break

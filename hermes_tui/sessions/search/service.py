@@ -17,7 +17,7 @@ from hermes_tui.sessions.query.filters import no_states
 from hermes_tui.sessions.search.discovery import Ranking, discover, keeper, narrowed, rank
 from hermes_tui.sessions.search.excerpt import messages_around, window_around
 from hermes_tui.sessions.search.grouping import root_of
-from hermes_tui.sessions.search.model import MessageWindow, Outcome, SearchOptions
+from hermes_tui.sessions.search.model import MessageWindow, Outcome, SearchCoverage, SearchOptions
 from hermes_tui.sessions.search.stores import CatalogueStores
 from session_adapters.base import Source
 from session_adapters.model import SessionSummary
@@ -74,15 +74,22 @@ class SearchDesk:
     # Discovery ---------------------------------------------------------------------------------------------
 
     def discover(
-        self, text: str, options: SearchOptions, now: datetime | None = None, stop: Callable[[], bool] = lambda: False
+        self,
+        text: str,
+        options: SearchOptions,
+        now: datetime | None = None,
+        stop: Callable[[], bool] = lambda: False,
+        progress: Callable[[SearchCoverage], None] = lambda coverage: None,
     ) -> Outcome:
-        """What a query finds, as the stores are now; nothing for one that asks for nothing (checklist S-9). Raises
-        `ValidationError` for a regular expression that is none."""
+        """What a query finds, as the stores are now; nothing for one that asks for nothing (checklist S-9). While
+        sources are read, `progress` is told how far it has come. Raises `ValidationError` for a regular expression
+        that is none."""
         query = self._understood(text, now)
         if query.empty or (options.agent is not None and options.agent not in self._adapters.names):
             return Outcome()
         agents = None if options.agent is None else (options.agent,)
-        return discover(self.stores(query, options, agents), query, options, self._index(), self._home, stop)
+        stores = self.stores(query, options, agents)
+        return discover(stores, query, options, self._index(), self._home, stop, progress)
 
     def stores(
         self, query: Query, options: SearchOptions, agents: Sequence[str] | None = None, *, refresh: bool = True

@@ -12,7 +12,7 @@ import click
 from hermes_tui.cli import stdout
 from hermes_tui.cli.home_option import environment_of, hurry, manager_of
 from hermes_tui.display import age, fit, safe
-from hermes_tui.platform import paths
+from hermes_tui.platform import memory_tuning, paths
 
 if TYPE_CHECKING:
     from hermes_tui.attention.monitor import Attended, Monitor
@@ -37,6 +37,9 @@ def attention(context: click.Context, as_json: bool, watch: bool, seen: bool) ->
     Looks at the sessions that a process has open, and at those that changed in the last two days and were not seen
     since. No store is changed, and no agent is asked.
     """
+    if watch:  # for days
+        memory_tuning.stay_small()
+        memory_tuning.settle()
     manager, monitor, marks = monitored(context)
     before: object = None
     while True:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import re
@@ -9,12 +10,14 @@ import shutil
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from hermes_tui.attention.shared import SharedCounts, shared_file
-from hermes_tui.platform import paths
+from hermes_tui.errors import HermesTuiError
+from hermes_tui.platform import memory_tuning, paths
 from session_adapters.base import Environment
 from session_adapters.reading.files import METER
 from support import STORES
@@ -167,3 +170,31 @@ def test_a_session_that_runs_in_no_pane_cannot_be_jumped_to(claude: Path, cli: C
     assert ran.code == 1
     assert re.search(rf"process {os.getpid()} runs in|this terminal is not in tmux|tmux is not on PATH", ran.err)
     assert cli("jump").code == 8, "no session needs a person"
+
+
+def test_a_watch_tells_what_is_new_and_has_its_garbage_collected(
+    claude: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It goes on for days; commands look for garbage hardly ever."""
+    be_live(claude, "waiting", "permission")
+    looks: list[int] = []
+
+    def pause(seconds: float) -> None:
+        looks.append(gc.get_threshold()[0])
+        if len(looks) == 3:
+            raise HermesTuiError("enough")
+
+    usual = gc.get_threshold()
+    monkeypatch.setattr("hermes_tui.cli.attention.time", SimpleNamespace(sleep=pause))
+    memory_tuning.hurry()
+    hurried = gc.get_threshold()[0]
+    try:
+        found = cli("attention", "--watch", "--json")
+    finally:
+        gc.set_threshold(*usual)
+        gc.unfreeze()
+    assert "enough" in found.err
+    (shown,) = json.loads(found.out)["sessions"]  # of three looks what the first one saw
+    assert shown["state"]
+    assert len(looks) == 3
+    assert max(looks) < hurried

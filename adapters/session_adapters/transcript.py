@@ -146,12 +146,25 @@ class Transcript(ABC):
     def whole(self) -> Iterator[tuple[float, Sequence[Message]]]:
         """All messages of the shown branch from the first on, a few at a time where that can be; else all are loaded
         first. `problems` are those of all of it at the end."""
-        stream = None if self.complete else self.stream()
-        if stream is not None:
+        if not self.complete and (stream := self.stream()) is not None:
             yield from stream
             return
+        part = None if self.complete else self.part(0)
+        if part is not None:
+            self.problems = []
+        while part is not None:
+            self.problems += part.problems
+            after = part.part(1)
+            if after is None and part.is_cut:
+                self.problems.append(self.problem("what comes later cannot be read now"))
+            yield (1.0 if after is None else after.begins), part.messages
+            if after is None:
+                return
+            part = after
         while not self.complete and self.earlier():
             yield 0.0, ()
+        if not self.complete:
+            self.problems.append(self.problem("what comes before cannot be read now"))
         yield 1.0, self.messages
 
     def part(self, step: int) -> Transcript | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
@@ -259,25 +259,11 @@ def _beginning(opened: Transcript | None) -> Sequence[Message]:
     if opened is None:
         return ()
     found: list[Message] = []
-    for messages in (opened.messages,) if opened.complete else _from_the_first(opened):
+    for _, messages in opened.whole():
         found += messages
         if len(spoken(found)) >= _BOOKEND or len(found) > _MOST_BEFORE:
             break
     return found
-
-
-def _from_the_first(opened: Transcript) -> Iterator[Sequence[Message]]:
-    """All messages of one that is not loaded whole, some at a time."""
-    stream = opened.stream()
-    if stream is not None:
-        yield from (messages for _, messages in stream)
-        return
-    part = opened.part(0)
-    if part is None:
-        yield _whole(opened).messages
-    while part is not None:
-        yield part.messages
-        part = part.part(1)
 
 
 def _ending(opened: Transcript | None) -> Sequence[Message]:
@@ -303,12 +289,6 @@ def _around(opened: Transcript | None, match: Match | None) -> tuple[Sequence[Me
             break
     messages = list(opened.messages)
     return messages, _place(messages, match) if match is not None else None
-
-
-def _whole(opened: Transcript) -> Transcript:
-    while not opened.complete and opened.earlier():
-        pass
-    return opened
 
 
 def _place(messages: Sequence[Message], match: Match) -> int | None:

@@ -81,7 +81,7 @@ class EditsScreen(FullScreen[None]):
                 found.take(message)
             if over.is_set():
                 break
-        self._not_read = len(transcript.problems) + (not transcript.complete and transcript.stream() is None)
+        self._not_read = len(transcript.problems)
         return found, tuple(FileDiff.of(file) for file in found.files if not over.is_set())
 
     def _say_how_far(self) -> None:

@@ -12,7 +12,9 @@ from textual import events
 from textual.pilot import Pilot
 
 from claude_lines import ClaudeHome
+from hermes_tui.tui.screens.help import HelpScreen
 from hermes_tui.tui.screens.main.screen import MainScreen
+from hermes_tui.tui.widgets.page import Page
 from hermes_tui.tui.widgets.session_list.widget import SessionList
 from pilots import main_of, screen_text, toasts, until
 
@@ -177,3 +179,20 @@ async def test_all_of_a_long_session_is_counted_and_little_of_it_loaded(
         assert not main.pane.view.complete and "“heron” 2 of 2" in below(main)
         await pilot.press("n")
         await until(pilot, lambda: "The first heron." in content(main) and "“heron” 1 of 2" in below(main))
+
+
+async def test_the_help_says_which_key_looks_where(program: Program, claude_home: ClaudeHome) -> None:
+    walk_at_the_lake(claude_home)
+    async with program(claude_home.home) as pilot:
+
+        async def told() -> dict[str, str]:
+            await pilot.press("f1")
+            await until(pilot, lambda: isinstance(pilot.app.screen, HelpScreen) and pilot.app.screen.query(Page))
+            found = {one.label: one.text for one in pilot.app.screen.query_one(Page).blocks if one.label}
+            await pilot.press("escape")
+            return found
+
+        assert (await told())["/"] == "Search all sessions"
+        await read(pilot)
+        here = await told()
+        assert (here["/"], here["\\"]) == ("Find in this session", "Search all sessions, also from one")

@@ -1,6 +1,6 @@
 """`make bombs`: every command on stores that are made to keep it busy or to fill its memory; a table in Markdown.
 
-    PYTHONPATH=tests:tests/helpers python -m benchmarks.bombs [--only WORD[,WORD…]] [--every]
+    PYTHONPATH=tests:tests/helpers python -m benchmarks.bombs [--only WORD[,WORD…]]
 
 One row for each bomb of each kind of store: what the command that took longest took without waiting for a processor,
 and by the wall; what the one that grew most had over its peak on the same store without a bomb. The first and the

@@ -96,7 +96,7 @@ class IndexService:
         the index has all of them no indexer is started."""
         self.path = path
         self.on = on
-        self.index = SearchIndex(path if on else path.with_suffix(".off"))
+        self.index = SearchIndex(path if on else path.with_suffix(".off"), self.hurry)
         self._held = path.with_suffix(".lock")
         self._environment = environment
         self._sources = sources
@@ -131,6 +131,14 @@ class IndexService:
             self._asked = now
             self._start(follow=follow, alone=alone)
             return _STEP
+
+    def hurry(self, sources: Sequence[Source]) -> bool:
+        """Have an indexer that was started here take in `sources` now; False where none is at work."""
+        with self._lock:
+            if not self._alive():
+                return False
+            self._wake(sources)
+            return True
 
     @property
     def pid(self) -> int | None:

@@ -8,10 +8,27 @@ import msgspec
 
 from session_adapters.base import Source
 
-__all__ = ["VISIBILITY", "IndexedMessage", "Key", "Level", "Report", "Standing", "has_text_key", "key_of"]
+__all__ = [
+    "CHEAP",
+    "REST_SHARE",
+    "VISIBILITY",
+    "IndexedMessage",
+    "Key",
+    "Level",
+    "Report",
+    "Standing",
+    "has_text_key",
+    "key_of",
+]
 
 VISIBILITY = ("live", "rewound", "compacted", "branch")
 """As the index numbers them."""
+
+REST_SHARE = 20
+"""A source that took a second to be looked through again is left alone for so many: a large database that is written
+to all the time must not keep a processor busy. Until then it is not covered."""
+CHEAP = 0.25
+"""Seconds of such a look after which nothing is left alone: whoever searches it meanwhile would read all of it."""
 
 Key = tuple[str, str, str]
 """Agent, path and native id of a source."""

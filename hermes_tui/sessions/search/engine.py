@@ -12,12 +12,13 @@ from datetime import datetime
 
 from msgspec.structs import replace
 
+from hermes_tui.sessions.adapters import AdapterBroken
 from hermes_tui.sessions.index.reading.reader import Field as Asked
 from hermes_tui.sessions.index.reading.reader import Hit, SearchIndex
 from hermes_tui.sessions.index.reading.reader import IndexCoverage as Covered
 from hermes_tui.sessions.index.schema import IndexUnusable, row_time
 from hermes_tui.sessions.index.source_state import key_of
-from hermes_tui.sessions.query import Query, Search
+from hermes_tui.sessions.query import Query
 from hermes_tui.sessions.query.tree import Tree
 from hermes_tui.sessions.scan import Wanted, scan
 from hermes_tui.sessions.search.grouping import best_of
@@ -145,7 +146,7 @@ class Hunt:
             # Of more than are put in order by how well they fit, nobody asks how well.
             scored = self._most is None or len(titles) <= MOST_RANKED
             for summary, title in titles:
-                search = self._search(summary, tree)
+                search = self._decided.search_for(summary, tree)
                 if search is not None:
                     score = of_title(search, title.passage.text, self._weights) if scored else None
                     yield SourceMatch(summary, (Match("", "title", score=score),), 1)
@@ -158,23 +159,17 @@ class Hunt:
 
     def _allowed(self, found: Iterable[SourceMatch]) -> Iterator[SourceMatch]:
         for one in found:
-            if self._forbidden(one.summary):
+            if self._decided.forbids(one.summary):
                 self._excluded.pop(one.summary.unified_id, None)
             else:
                 yield one
 
-    def _forbidden(self, summary: SessionSummary) -> bool:
-        search = self._decided.search(summary)
-        return search is not None and search.forbids
-
     def _wanted(self, shelf: SourceSessions, only: Collection[Place] | None = None) -> dict[str, Wanted]:
         """The sessions of a shelf that are to be read; of those in `only`, where it is given."""
-        place = key_of(shelf.source)
         return {
             one.session_id: Wanted(one, search, self._weights)
             for one in shelf.sessions
-            if (only is None or (*place, one.session_id) in only)
-            and (search := self._decided.search(one)) is not None
+            if (only is None or shelf.place(one) in only) and (search := self._decided.search(one)) is not None
         }
 
     # Our index ---------------------------------------------------------------------------------------------
@@ -187,16 +182,21 @@ class Hunt:
         answered = True
         try:
             for tree in self._decided.trees:
-                answered = (yield from self._ask(index, covered, tree)) and answered
+                answered = (yield from self._ask(index, covered, tree, self._decided.few())) and answered
         except IndexUnusable as error:
             self._coverage = SearchCoverage(sources=len(todo), trouble=str(error))
             return todo, ()
-        self._report_lost(covered, todo)
-        self._suspects -= self._sure
         left: Sequence[SourceSessions] = todo
         if answered and (left := self._stores.uncovered(covered)):
             asked = {id(shelf) for shelf in todo}
             left = [shelf for shelf in left if id(shelf) in asked]
+        if answered and left:
+            left = yield from self._caught_up(index, covered, left)
+        said = {(problem.agent, problem.path) for problem in self._problems}  # by the list
+        for problem in self._covered.problems(shelf.source for shelf in todo):
+            if (problem.agent, problem.path) not in said:
+                self._report(problem)
+        self._suspects -= self._sure
         open_places = {key_of(shelf.source) for shelf in left}
         held = {place[:3] for place in self._suspects} - open_places
         suspects = [shelf for shelf in todo if key_of(shelf.source) in held] if held else []
@@ -204,26 +204,33 @@ class Hunt:
         self._coverage = SearchCoverage(sources=len(todo), indexed=len(todo) - unread, trouble=index.problem)
         return left, suspects
 
-    def _report_lost(self, covered: Covered, todo: Sequence[SourceSessions]) -> None:
-        """What could not be read for the index, and of which the list says nothing."""
-        if covered.lost:
-            said = {(problem.agent, problem.path) for problem in self._problems}
-            for agent, path, session_id in covered.lost.keys() & {key_of(shelf.source) for shelf in todo}:
-                if (agent, path) not in said:
-                    reason = covered.lost[agent, path, session_id]
-                    self._report(Problem(agent=agent, path=path, reason=reason, session_id=session_id))
+    def _caught_up(
+        self, index: SearchIndex, before: Covered, left: Sequence[SourceSessions]
+    ) -> Generator[SourceMatch, None, Sequence[SourceSessions]]:
+        """Ask about those that were written to, once the index has what is new in them; what is left."""
+        self._before_reading()
+        now = index.caught_up(before, self._stores.sources, self._stop)
+        fresh = now.beyond(before)
+        there = [shelf for shelf in left if key_of(shelf.source) in fresh.levels]
+        if not there:
+            return left
+        self._covered = now
+        for tree in self._decided.trees:
+            yield from self._ask(index, fresh, tree, self._decided.few(there))
+        return [shelf for shelf in left if key_of(shelf.source) not in fresh.levels]
 
-    def _ask(self, index: SearchIndex, covered: Covered, tree: Tree) -> Generator[SourceMatch, None, bool]:
+    def _ask(
+        self, index: SearchIndex, covered: Covered, tree: Tree, few: Collection[Place] | None
+    ) -> Generator[SourceMatch, None, bool]:
         """Give what the index knows; whether it could be asked everything."""
         if self._forbids and self._decided.forbidden(tree):
             places = index.holding(tree, covered, rewound=self._rewound, stop=self._stop)
             if places is not None:
                 for place in places:  # these hold what must not be there
                     summary = self._stores.by_place.get(place)
-                    if summary is not None and self._search(summary, tree) is not None:
+                    if summary is not None and self._decided.search_for(summary, tree) is not None:
                         self._excluded.pop(summary.unified_id, None)
                 return True
-        few = self._decided.few
         if self._most is None or self._forbids:
             hits = index.search(tree, covered, stop=self._stop, each=False, among=few)
             if hits is not None:
@@ -241,11 +248,6 @@ class Hunt:
                 if is_dear(tree):
                     break
         return True
-
-    def _search(self, summary: SessionSummary, tree: Tree) -> Search | None:
-        """What the session's texts are searched for, if it is this."""
-        search = self._decided.search(summary)
-        return search if search is not None and (search.tree is tree or search.tree == tree) else None
 
     def _group(self, hits: Iterable[Hit], tree: Tree, most: int | None) -> Generator[SourceMatch, None, int | None]:
         """The sessions of the newest hits; the row of the last one when `most` sessions were found before the end."""
@@ -275,7 +277,7 @@ class Hunt:
         summary = self._stores.by_place.get((hit.agent, hit.path, hit.source_id, hit.session_id))
         if summary is None or (hit.visibility == "rewound" and not self._rewound):
             return None
-        return summary if self._search(summary, tree) is not None else None
+        return summary if self._decided.search_for(summary, tree) is not None else None
 
     # How well it fits --------------------------------------------------------------------------------------
 
@@ -287,13 +289,13 @@ class Hunt:
             return
         try:
             for tree in self._decided.trees:
-                among = self._decided.few if among is None else among
+                among = self._decided.few() if among is None else among
                 hits = scored(index, tree, covered, self._weights, most, among, rewound=self._rewound)
                 found = [(summary, hit, score) for hit, score in hits if (summary := self._summary_of(hit, tree))]
                 best = best_of(((one, score) for one, _, score in found), self._most)
                 self.more = self.more or len(best) == self._most
                 for summary, hit, score in found:
-                    if summary.unified_id in best and not self._forbidden(summary):
+                    if summary.unified_id in best and not self._decided.forbids(summary):
                         yield SourceMatch(summary, (_match_of(hit, score),))
         except IndexUnusable as error:
             self._coverage = replace(self._coverage, trouble=str(error))
@@ -332,8 +334,6 @@ class Hunt:
             )
 
     def _adapter(self, shelf: SourceSessions) -> Adapter | None:
-        from hermes_tui.sessions.adapters import AdapterBroken
-
         try:
             return self._stores.adapter(shelf.source.agent)
         except AdapterBroken as error:

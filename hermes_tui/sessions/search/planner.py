@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import repeat
+from itertools import islice, repeat
 from typing import NamedTuple
 
-from hermes_tui.sessions.index.source_state import key_of
 from hermes_tui.sessions.query import Query, Search
 from hermes_tui.sessions.query.filters import MESSAGE_FILTERS
 from hermes_tui.sessions.query.tree import SessionFilter, Tree, Word, leaves
@@ -40,6 +39,16 @@ class Decision(NamedTuple):
         """What its texts are searched for; None where there is no need to."""
         return self.every[0] if self.searches is None else self.searches.get(summary.unified_id)
 
+    def search_for(self, summary: SessionSummary, tree: Tree) -> Search | None:
+        """The same, if it is this."""
+        search = self.search(summary)
+        return search if search is not None and (search.tree is tree or search.tree == tree) else None
+
+    def forbids(self, summary: SessionSummary) -> bool:
+        """The session is found unless something is in its texts."""
+        search = self.search(summary)
+        return search is not None and search.forbids
+
     @property
     def trees(self) -> Sequence[Tree]:
         """What the index is asked for."""
@@ -49,17 +58,18 @@ class Decision(NamedTuple):
         """Wherever it is looked for, there must be none of it."""
         return all(search.forbids for search in self.every if search.tree == tree)
 
-    @property
-    def few(self) -> Sequence[Place] | None:
-        """The sessions whose texts are searched, where they are few."""
-        if self.searches is None or len(self.searches) > _FEW:
+    def few(self, shelves: Sequence[SourceSessions] | None = None) -> Sequence[Place] | None:
+        """The sessions whose texts are searched, where they are few; of those on `shelves`, where these are given."""
+        if shelves is None and self.searches is None:
             return None
-        return [
-            (*key_of(shelf.source), one.session_id)
-            for shelf in self.todo
+        wanted = (
+            shelf.place(one)
+            for shelf in (self.todo if shelves is None else shelves)
             for one in shelf.sessions
-            if one.unified_id in self.searches
-        ]
+            if self.search(one) is not None
+        )
+        found = list(islice(wanted, _FEW + 1))
+        return found if len(found) <= _FEW else None
 
 
 def decide(stores: CatalogueStores, query: Query, keep: Callable[[SessionSummary], bool] | None) -> Decision:

@@ -43,6 +43,10 @@ class SourceSessions(NamedTuple):
     cut: bool = False
     """The list of its sessions had to be cut: there are more than anybody has."""
 
+    def place(self, one: SessionSummary) -> Place:
+        """Where a session of it is, as the index has it."""
+        return (*key_of(self.source), self.named or one.session_id)
+
 
 class CatalogueStores:
     """The sessions of the catalogue, as of one moment."""
@@ -115,11 +119,7 @@ class CatalogueStores:
     @cached_property
     def by_place(self) -> Mapping[Place, SessionSummary]:
         """The session that is in a place."""
-        return {
-            (*key_of(shelf.source), shelf.named or one.session_id): one
-            for shelf in self._shelves
-            for one in shelf.sessions
-        }
+        return {shelf.place(one): one for shelf in self._shelves for one in shelf.sessions}
 
     def places(self, unified_ids: Iterable[str]) -> Sequence[Place]:
         """Where sessions are, as `by_place` has it."""

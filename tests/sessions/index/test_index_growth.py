@@ -340,8 +340,11 @@ def test_it_is_worth_to_be_kept_where_something_is_written_to(agent: str, tmp_pa
     connection.close()
 
 
-def test_what_is_left_alone_for_a_while_is_not_covered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """So that a search looks into it itself."""
+@pytest.mark.parametrize("cheap", [True, False])
+def test_what_is_left_alone_for_a_while_is_not_covered(
+    cheap: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So that a search looks into it itself; what is looked through sooner than that takes is not left alone."""
     store = Store(tmp_path)
     store.session("a")
     store.say("a", "user", "said first")
@@ -357,11 +360,12 @@ def test_what_is_left_alone_for_a_while_is_not_covered(tmp_path: Path, monkeypat
         finally:
             index.close()
 
-    monkeypatch.setattr(indexing, "REST_SHARE", 1_000_000)
+    monkeypatch.setattr(indexing, "CHEAP", 60.0 if cheap else 0.0)
+    monkeypatch.setattr(indexing, "REST_SHARE", 100_000)
     for number in range(2):
         store.say("a", "user", f"said later {number}")
         assert build(environment, path)
-        assert covered() == (number == 0)
+        assert covered() == (cheap or number == 0)
     monkeypatch.setattr(indexing, "LONGEST_REST", 0)
     assert build(environment, path)
     assert covered()

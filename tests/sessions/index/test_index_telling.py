@@ -60,10 +60,18 @@ def test_what_is_told_is_heard(pipe: tuple[int, int]) -> None:
     assert not ear.gone()
 
 
+def test_a_handful_is_told_one_by_one(pipe: tuple[int, int]) -> None:
+    """However long their paths are."""
+    reader, writer = pipe
+    sources = [_source(number, f"/nowhere/{'deep/' * 100}{number}") for number in range(20)]
+    tell(writer, sources)
+    assert Ear(reader).wait(0) == tuple(sources)
+
+
 @pytest.mark.parametrize(
     "sources",
     [[_source(number) for number in range(100)], [_source(path="/nowhere/\udcff")]],
-    ids=["more than a line holds", "a path that is no text"],
+    ids=["more than are named", "a path that is no text"],
 )
 def test_what_cannot_be_named_may_be_anything(sources: list[Source], pipe: tuple[int, int]) -> None:
     reader, writer = pipe

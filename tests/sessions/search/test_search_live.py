@@ -24,6 +24,7 @@ from hermes_tui.sessions.search.model import SearchOptions, SourceMatch
 from hermes_tui.sessions.search.stores import CatalogueStores
 from hermes_tui.sessions.search.titles import Titles
 from indexing import build
+from pi_lines import answered, asked, write_pi
 from session_adapters.base import Environment
 from tiny_home import START, TinyHome
 from typed_queries import made
@@ -411,4 +412,29 @@ def test_two_letters_are_looked_for_in_tool_text_where_there_is_room(tmp_path: P
     assert not found("wo", 3)[0]
     assert found("wo", 10) == (True, 5)
     assert found("wor", 1) == (True, 1)
+    manager.index.close()
+
+
+def test_a_session_that_the_list_gave_another_id_is_found_behind_a_filter(tmp_path: Path) -> None:
+    """Two files of one id: the index knows both by the id in them."""
+    for name, moment in (("one", "2026-01-02T00:00:00.000Z"), ("two", "2026-01-03T00:00:00.000Z")):
+        write_pi(
+            tmp_path,
+            name,
+            asked(1, None, "question"),
+            answered(2, 1),
+            folder=f"--{name}--",
+            id="twice",
+            timestamp=moment,
+        )
+    manager = SessionManager(Environment(home=tmp_path), cache_dir=tmp_path / "cache")
+    manager.catalogue.refresh()
+    manager.index.poke(follow=False)
+    assert manager.index.wait(60)
+    live = manager.searches.live()
+    for query in ("answer", "answer since:1999-01-01", "answer turns:<9"):
+        live.ask(query)
+        answer = live.wait(60)
+        assert len(answer.results) == 2, query
+    live.close()
     manager.index.close()

@@ -7,7 +7,7 @@ the index tells which of its rows a later commit wrote, and sources are given in
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import NamedTuple
 
@@ -16,6 +16,7 @@ import apsw
 from hermes_tui.sessions.index.schema import IndexUnusable
 from hermes_tui.sessions.index.source_state import Key, Level, has_text_key, key_of
 from session_adapters.base import Source
+from session_adapters.model import Problem
 
 __all__ = ["IndexCoverage", "Stock", "generation_of"]
 
@@ -44,6 +45,21 @@ class IndexCoverage(NamedTuple):
     def level(self, source: Source) -> Level:
         """How much of `source` there is."""
         return self.levels.get(key_of(source), Level.NOTHING)
+
+    def problems(self, sources: Iterable[Source]) -> Iterator[Problem]:
+        """What of `sources` could not be read when they were indexed."""
+        if self.lost:
+            for agent, path, session_id in self.lost.keys() & set(map(key_of, sources)):
+                reason = self.lost[agent, path, session_id]
+                yield Problem(agent=agent, path=path, reason=reason, session_id=session_id)
+
+    def beyond(self, before: IndexCoverage) -> IndexCoverage:
+        """The sources all of which is there now, and of which there was nothing before."""
+        if self is before or self.generation != before.generation:
+            return IndexCoverage(self.generation, {}, {})
+        levels = {key: one for key, one in self.levels.items() if one is Level.ALL and key not in before.levels}
+        numbers = {key: one for key, one in self.numbers.items() if one is Level.ALL and key not in before.numbers}
+        return IndexCoverage(self.generation, levels, numbers, self.lost)
 
 
 class Stock:

@@ -5,9 +5,9 @@ Nothing here writes or waits for one.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from pathlib import Path
-from time import monotonic
+from time import monotonic, sleep, time
 from typing import NamedTuple
 
 import apsw
@@ -20,7 +20,7 @@ from hermes_tui.sessions.index.reading.pool import Pool, Stop
 from hermes_tui.sessions.index.reading.questions import Field, Question, question
 from hermes_tui.sessions.index.reading.rows import Facts, Place, field_of, holding, page
 from hermes_tui.sessions.index.schema import SECOND, TOOL, IndexUnusable
-from hermes_tui.sessions.index.source_state import VISIBILITY, Level, Report
+from hermes_tui.sessions.index.source_state import CHEAP, REST_SHARE, VISIBILITY, Level, Report
 from hermes_tui.sessions.query.tree import Tree
 from session_adapters.base import Source
 
@@ -36,6 +36,11 @@ _KEPT = 300.0
 """Seconds for which it is not looked again how many messages there are, where they are many."""
 _MANY = 20_000
 _HIGHEST = 1 << 62
+MOST_BEHIND = 16
+"""Sources that a search has taken in first. Of more the index has only begun."""
+PATIENCE = 0.25
+"""Seconds that it waits for that."""
+_LOOK = 0.005
 _FIELDS: Sequence[Field] = ("prose", "tool")
 
 
@@ -76,8 +81,10 @@ class SearchIndex:
     """The index in one file. Opening it never fails; `coverage` is empty while there is none, and `problem` says
     why."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, hurry: Callable[[Sequence[Source]], bool] = lambda sources: False) -> None:
+        """`hurry` has sources taken in at once, and says whether anybody does that."""
         self.path = path
+        self._hurry = hurry
         self._pool = Pool(path)
         self._ask = self._pool.ask
         self._stock = Stock()
@@ -115,6 +122,22 @@ class SearchIndex:
             return self._ask(lambda connection: self._stock.lacking(connection, sources, now))
         except IndexUnusable:
             return None
+
+    def caught_up(self, before: IndexCoverage, sources: Sequence[Source], stop: Stop | None) -> IndexCoverage:
+        """How much of `sources` there is once those of which there was nothing `before` were taken in: of what was
+        written to, the new lines are read sooner than all of it is searched. As `before` where nobody is at work on
+        the index, and with less where that takes long."""
+        lacking = self.lacking(sources, time() + REST_SHARE * CHEAP) or ()
+        behind = [source for source in lacking if before.level(source) is Level.NOTHING]
+        now = before
+        if 0 < len(behind) <= MOST_BEHIND and self._hurry(behind):
+            until = monotonic() + PATIENCE
+            while monotonic() < until and not (stop and stop()):
+                sleep(_LOOK)
+                now = self.coverage(sources)
+                if all(now.level(source) is Level.ALL for source in behind):
+                    break
+        return now
 
     def figures(self) -> Figures | None:
         """How much there is; None while there is nothing to ask."""

@@ -14,7 +14,7 @@ import apsw
 import msgspec
 
 from hermes_tui.sessions.adapters import AdapterBroken, Adapters
-from hermes_tui.sessions.index.source_state import Key, Level, Report, has_text_key, key_of
+from hermes_tui.sessions.index.source_state import CHEAP, REST_SHARE, Key, Level, Report, has_text_key, key_of
 from hermes_tui.sessions.index.writing.updater import Sink
 from hermes_tui.sessions.index.writing.writer import IndexWriter
 from session_adapters.base import Adapter, Source
@@ -24,13 +24,10 @@ from session_adapters.reading.bounds import unread
 from session_adapters.reading.searchable import SessionTexts, Text, TextReader
 from session_adapters.text import scrub
 
-__all__ = ["FULL_LOOK_AFTER", "LONGEST_REST", "REST_SHARE", "WARM_SOURCES", "Indexer"]
+__all__ = ["FULL_LOOK_AFTER", "LONGEST_REST", "WARM_SOURCES", "Indexer"]
 
 T = TypeVar("T")
 
-REST_SHARE = 20
-"""A source that took a second to be looked through again is left alone for so many: a large database that is written
-to all the time must not keep a processor busy. Until then it is not covered."""
 FULL_LOOK_AFTER = 300.0
 """Seconds between two looks at every store at least, whatever is told: nobody tells of what is deleted."""
 LONGEST_REST = 86_400
@@ -255,7 +252,7 @@ class Indexer:
         """A source for which there is no better way, now and then."""
         began = time()
         known = self._writer.sources().get(key_of(source))
-        if known is not None and began < known.again <= began + LONGEST_REST:
+        if known is not None and began + REST_SHARE * CHEAP < known.again <= began + LONGEST_REST:
             return
         worked = process_time()
         self._all(adapter, source)

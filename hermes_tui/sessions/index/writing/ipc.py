@@ -18,17 +18,25 @@ __all__ = ["Ear", "tell"]
 
 _MOST = select.PIPE_BUF
 """Bytes of a line: so many are written at once or not at all, also where the reader is slow."""
+_TOGETHER = 4
+"""Sources in a line, at most."""
+_NAMED = 32
+"""Sources that are told one by one: of more, all are looked at."""
 _SOURCES = msgspec.json.Decoder(list[Source])
 
 
 def tell(pipe: int, sources: Sequence[Source]) -> None:
-    """Say that `sources` were written to; with none, or more than a line can name, that any may have been. Raises
+    """Say that `sources` were written to; with none, or more than can be named, that any may have been. Raises
     `OSError`, also where the reader has not got round to what it was told before."""
+    parts = [sources[at : at + _TOGETHER] for at in range(0, len(sources), _TOGETHER)]
     try:
-        line = msgspec.json.encode(sources) if sources else b""
+        lines = [msgspec.json.encode(part) for part in parts] if len(sources) <= _NAMED else []
     except UnicodeEncodeError:  # paths may be any bytes
-        line = b""
-    os.write(pipe, b"%b\n" % (line if len(line) < _MOST else b""))
+        lines = []
+    if not lines or any(len(line) >= _MOST for line in lines):
+        lines = [b""]
+    for line in lines:
+        os.write(pipe, b"%b\n" % line)
 
 
 class Ear:

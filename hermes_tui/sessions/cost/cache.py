@@ -25,9 +25,9 @@ from hermes_tui.sessions.cost.aggregate import Accounts
 from hermes_tui.sessions.cost.call_reader import CallsQuestion, ask_helper, read_calls
 from hermes_tui.sessions.cost.prices import Prices
 from hermes_tui.sessions.cost.runs import Run, RunIndex, index_files, read_index
+from hermes_tui.sessions.cost.session_sources import CountedAt, ListedSessions, counted_at
 from hermes_tui.sessions.cost.summary import SpendPrices, SpendRow, SpendSummary
 from hermes_tui.sessions.index.source_state import key_of
-from session_adapters.base import Source
 from session_adapters.model import Cost, SessionSummary, unified_id
 from session_adapters.text import scrub
 from session_adapters.usage import Usage
@@ -71,8 +71,8 @@ class CostCache:
             return sheet
 
     def some(self, sessions: Sequence[SessionSummary]) -> Mapping[str, Cost | None]:
-        """What each of these sessions cost, by unified id: no others are read, but those in the same files. The sheet
-        stays as it was."""
+        """What each of these sessions cost, by unified id: no others are read, but those in the same files. Of the
+        sheet only these costs change."""
         with self._work:
             entries, listed = self._listed()
             runs = _by_session(self._read_index(listed))
@@ -84,14 +84,29 @@ class CostCache:
             wanted = [one for one in entries if scrub(one.source.path) in paths]
             counted = read_calls(wanted, self._adapters)
             self._catalogue.update(zip(wanted, counted, strict=True))
-            chosen = {name: place for name, place in _chosen(counted, listed)[0].items() if name in found}
-            prices, known = self.prices, len(self.prices.found)
-            costs = {name: self._book(found[name], *at, runs.get(name, ())).cost for name, at in chosen.items()}
+            before = {id(one): old for one, old in zip(counted, wanted, strict=True)}
+            there = counted_at(counted, listed)[0]
+            costs = {
+                name: self._book(found[name], *at, runs.get(name, ())).cost
+                for name, at in there.items()
+                if name in found
+            }
             self._split = _NO_CALLS
-            if len(prices.found) > known and self.last().edition in ("", prices.edition):
-                told = replace(self.last(), edition=prices.edition, tariffs=dict(prices.found))
-                self._sheet = self._kept(told)  # so that the next run needs no list of prices
-            elif any(one is not before for one, before in zip(counted, wanted, strict=True)):
+            # What was read only now is known from here on, and what the sheet says of it is of calls before these.
+            stale = {name for name, (entry, own) in there.items() if not before[id(entry)].counts(own)}
+            sheet = self.last()
+            if sheet.edition in ("", self.prices.edition):
+                told = replace(
+                    sheet,
+                    own={**{name: cost for name, cost in sheet.own.items() if name not in stale}, **costs},
+                    runs={**sheet.runs, **{name: len(runs.get(name, ())) for name in costs}},
+                    edition=self.prices.edition,
+                    tariffs=dict(self.prices.found),  # so that the next run needs no list of prices
+                )
+                if told != sheet:
+                    self._sheet = self._kept(told)
+                    return costs
+            if any(one is not old for one, old in zip(counted, wanted, strict=True)):
                 self._catalogue.keep(self._catalogue.sums)
             return costs
 
@@ -133,7 +148,7 @@ class CostCache:
             if sheet.edition != self.prices.edition:
                 return {}
             runs = _by_session(self._read_index(sessions))
-            listed = _Listed(one for one in sessions if one.unified_id in sheet.own)
+            listed = ListedSessions(one for one in sessions if one.unified_id in sheet.own)
             found: dict[str, Cost | None] = {}
             changed: set[str] = set()
             for entry in self._catalogue.entries() if listed else ():
@@ -211,7 +226,7 @@ class CostCache:
         index = self._index[1]
         runs = _by_session(index)
         by_id = {one.unified_id: one for one in sessions}
-        chosen, copies = _chosen(entries, sessions)
+        chosen, copies = counted_at(entries, sessions)
         told = {name: one for name, one in chosen.items() if one[0].calls or name in runs}
         self._books = {name: self._book(by_id[name], *one, runs.get(name, ())) for name, one in told.items()}
         own = {name: book.cost for name, book in self._books.items()}
@@ -256,7 +271,7 @@ class CostCache:
         return self._split[1].get(name, ())
 
     def _rows(
-        self, sessions: Sequence[SessionSummary], chosen: Mapping[str, _Place], runs: Mapping[str, Sequence[Run]]
+        self, sessions: Sequence[SessionSummary], chosen: Mapping[str, CountedAt], runs: Mapping[str, Sequence[Run]]
     ) -> tuple[SpendRow, ...]:
         """What each of `sessions` spent; they are in the order in which they own a call that several have."""
         seen: set[int] = set()
@@ -290,10 +305,6 @@ def _owner(session: SessionSummary) -> tuple[bool, float, str]:
     return (session.forked_from is not None, session.created_at.timestamp(), session.unified_id)
 
 
-_Place = tuple[CachedSource, str]
-"""A source, and the name that a session has there."""
-
-
 class _Book(NamedTuple):
     """What the calls of a session come to by themselves."""
 
@@ -303,48 +314,3 @@ class _Book(NamedTuple):
     rows: Sequence[SpendRow]
     marks: array[int]
     """One for each call that another session may have, too."""
-
-
-class _Listed:
-    """Sessions by what a source says of them. Where a file is that of one session alone, its name in the list may be
-    another than the one in the file."""
-
-    def __init__(self, sessions: Iterable[SessionSummary]) -> None:
-        self._by_id = {one.unified_id: one for one in sessions}
-        self._by_path: dict[tuple[str, str], list[SessionSummary]] = {}
-        for one in self._by_id.values():
-            self._by_path.setdefault((one.agent, one.path), []).append(one)
-
-    def __bool__(self) -> bool:
-        return bool(self._by_id)
-
-    def find(self, source: Source, session_id: str) -> SessionSummary | None:
-        """The session that the source has under that id."""
-        named = self._by_id.get(unified_id(source.agent, session_id))
-        there = self._by_path.get((source.agent, source.path), ())
-        return there[0] if len(there) == 1 and (named is None or named.path != source.path) else named
-
-
-def _chosen(
-    entries: Iterable[CachedSource], sessions: Iterable[SessionSummary]
-) -> tuple[dict[str, _Place], set[str]]:
-    """For each session the one source that stands for it in the list; and the sessions that are another agent's
-    reading of a file that was read already (checklist C-7)."""
-    listed = _Listed(sessions)
-    chosen: dict[str, _Place] = {}
-    copies: set[str] = set()
-    first: dict[tuple[str, tuple[int, ...]], str] = {}
-    for entry in entries:
-        source = entry.source
-        is_whole = not entry.call_problems
-        owner = first.setdefault((source.path, source.stamp), source.agent) if is_whole else source.agent
-        for name in dict.fromkeys((*entry.callers, *entry.names)):
-            session = listed.find(source, name)
-            if session is None:
-                continue
-            unified = session.unified_id
-            if owner != source.agent:
-                copies.add(unified)
-            elif unified not in chosen or session.path == scrub(source.path):
-                chosen[unified] = entry, name
-    return chosen, copies

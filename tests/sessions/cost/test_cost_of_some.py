@@ -6,12 +6,14 @@ import shutil
 from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 
+import apsw
 import pytest
 
 from hermes_tui.sessions.manager import SessionManager
 from session_adapters.base import Environment, Report, Source
 from session_adapters.registry import adapter_class
 from session_adapters.usage import Usage
+from spending import Spender
 
 _AGENTS = ("claude", "codex")
 
@@ -128,3 +130,48 @@ def test_what_there_is_no_time_to_add_up_is_said_and_goes_on(
     after = manager_of(home, tmp_path / "cache")
     after.catalogue.refresh()
     assert (after.costs.sheet().rows, after.costs.sheet().own) == (sheet.rows, sheet.own)
+
+
+def test_what_was_added_up_for_json_is_what_the_table_shows(tmp_path: Path) -> None:
+    """A table kept showing what the sessions had cost before they grew, once JSON of one of them had been printed."""
+    spender = Spender(tmp_path / "home")
+    for name in ("grown", "same"):
+        spender.session(name, {"input": 10})
+    spender.manager().total_cost()
+    spender.session("grown", {"input": 10}, {"input": 1_000})
+
+    manager = spender.manager()
+    (printed,) = manager.exact([one for one in manager.list() if one.session_id == "grown"])
+    assert printed.cost is not None and printed.cost.input_tokens == 1_010
+    manager = spender.manager()
+    listed = manager.list()
+    assert not manager.pending_costs(listed)
+    shown = {one.session_id: one.cost and one.cost.input_tokens for one in listed}
+    assert shown == {"grown": 1_010, "same": 10}
+
+
+def test_what_shares_a_file_with_what_was_printed_is_not_shown_as_it_was(
+    store: Callable[..., Path], tmp_path: Path
+) -> None:
+    """Sessions of one database are read for costs together, and those that nobody asked about kept the old ones."""
+    home = store("hermes", "old_versions/v6")
+    database = apsw.Connection(str(home / ".hermes" / "state.db"))
+
+    def manager() -> SessionManager:
+        return SessionManager(Environment(home=home), cache_dir=tmp_path / "cache", agents=("hermes",))
+
+    def spend(tokens: int) -> None:
+        database.execute("UPDATE sessions SET model = 'claude-haiku-4-5', output_tokens = ?", (tokens,))
+
+    spend(1_000)
+    manager().total_cost()
+    asked, other = [one for one in manager().list() if one.cost is not None][:2]
+    spend(2_000_000)
+    database.close()
+
+    (printed,) = manager().exact([one for one in manager().list() if one.session_id == asked.session_id])
+    assert printed.cost is not None and printed.cost.output_tokens == 2_000_000
+    after = manager()
+    listed = after.list()
+    assert {one.unified_id: one.cost for one in listed}[asked.unified_id] == printed.cost
+    assert other.unified_id in after.pending_costs(listed), "it was not added up again"

@@ -1,0 +1,60 @@
+"""Which source stands for a session, where several say something of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from hermes_tui.sessions.catalogue.cache import CachedSource
+from session_adapters.base import Source
+from session_adapters.model import SessionSummary, unified_id
+from session_adapters.text import scrub
+
+__all__ = ["CountedAt", "ListedSessions", "counted_at"]
+
+CountedAt = tuple[CachedSource, str]
+"""A source, and the name that a session has there."""
+
+
+class ListedSessions:
+    """Sessions by what a source says of them. Where a file is that of one session alone, its name in the list may be
+    another than the one in the file."""
+
+    def __init__(self, sessions: Iterable[SessionSummary]) -> None:
+        self._by_id = {one.unified_id: one for one in sessions}
+        self._by_path: dict[tuple[str, str], list[SessionSummary]] = {}
+        for one in self._by_id.values():
+            self._by_path.setdefault((one.agent, one.path), []).append(one)
+
+    def __bool__(self) -> bool:
+        return bool(self._by_id)
+
+    def find(self, source: Source, session_id: str) -> SessionSummary | None:
+        """The session that the source has under that id."""
+        named = self._by_id.get(unified_id(source.agent, session_id))
+        there = self._by_path.get((source.agent, source.path), ())
+        return there[0] if len(there) == 1 and (named is None or named.path != source.path) else named
+
+
+def counted_at(
+    entries: Iterable[CachedSource], sessions: Iterable[SessionSummary]
+) -> tuple[dict[str, CountedAt], set[str]]:
+    """For each session the one source that stands for it in the list; and the sessions that are another agent's
+    reading of a file that was read already (checklist C-7)."""
+    listed = ListedSessions(sessions)
+    chosen: dict[str, CountedAt] = {}
+    copies: set[str] = set()
+    first: dict[tuple[str, tuple[int, ...]], str] = {}
+    for entry in entries:
+        source = entry.source
+        is_whole = not entry.call_problems
+        owner = first.setdefault((source.path, source.stamp), source.agent) if is_whole else source.agent
+        for name in dict.fromkeys((*entry.callers, *entry.names)):
+            session = listed.find(source, name)
+            if session is None:
+                continue
+            unified = session.unified_id
+            if owner != source.agent:
+                copies.add(unified)
+            elif unified not in chosen or session.path == scrub(source.path):
+                chosen[unified] = entry, name
+    return chosen, copies

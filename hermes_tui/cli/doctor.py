@@ -34,7 +34,7 @@ def doctor(context: click.Context, as_json: bool) -> None:
 
     Every session is read in full once; nothing is changed.
     """
-    from hermes_tui.attention.notifier import passthrough_problem
+    from hermes_tui.attention.delivery import passthrough_problem
 
     manager = manager_of(context.find_root().obj.home)
     hurry(manager)

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
+from hermes_tui.attention.delivery import is_in_view, passthrough_problem
 from hermes_tui.attention.jump import CannotJump, jump
-from hermes_tui.attention.notifier import is_in_view, passthrough_problem
 from tmuxes import Client, Tmux, until
 
 NOBODY = 65534

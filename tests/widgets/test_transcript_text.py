@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from hermes_tui.tui.widgets.transcript.layout.text import compact, count_lines, excerpt, fold, whole
+from hermes_tui.tui.widgets.transcript.layout.cut_text import compact, count_lines, excerpt, fold, whole
 
 
 def test_an_excerpt_says_what_it_leaves_out() -> None:

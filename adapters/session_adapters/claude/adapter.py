@@ -27,13 +27,13 @@ from session_adapters.base import (
 from session_adapters.claude.builder import ClaudeBuilder
 from session_adapters.claude.chains import chain_in
 from session_adapters.claude.copies import Copies, read_copies
+from session_adapters.claude.live import live_sessions, tell_damage
 from session_adapters.claude.paths import (
     config_roots,
     custom_title,
     helper_meta,
     is_helper,
     list_sources,
-    live_sessions,
     parent_folder,
     printable,
 )
@@ -76,7 +76,8 @@ class ClaudeAdapter(JsonlAdapter):
 
     def listed(self, root: Root, report: Report) -> Iterator[Source]:
         """See `JsonlAdapter.listed`."""
-        return list_sources(root.path, report)
+        yield from list_sources(root.path, report)
+        tell_damage(root.path, report)
 
     def counted(self, source: Source, report: Report, *, exact: bool) -> Sequence[tuple[SessionSummary, SessionFold]]:
         """See `JsonlAdapter.counted`."""

@@ -1,38 +1,34 @@
-"""Where Claude Code keeps its sessions, and which of them a process has open.
+"""Where Claude Code keeps its sessions, and what small files stand beside them.
 
-`FACTS.md`, «Paths» and «Live process». The name of a project's folder is not reversible and two directories can
-share one: a session's directory is taken from its records, never from the folder.
+`FACTS.md`, «Paths». The name of a project's folder is not reversible and two directories can share one: a session's
+directory is taken from its records, never from the folder.
 """
 
 from __future__ import annotations
 
 import os
-import re
 import stat
-import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from operator import attrgetter
 from pathlib import Path
 from typing import TypeVar
 
 from msgspec import Struct
 
-from session_adapters.activity import Step
-from session_adapters.base import Environment, Liveness, Report, Root, Source
+from session_adapters.base import Environment, Report, Root, Source
 from session_adapters.model import Problem
-from session_adapters.proc import start_ticks
-from session_adapters.reading.files import PATIENCE, Decoder, read_small
+from session_adapters.reading.files import Decoder, read_small
 from session_adapters.reading.folders import file_source, is_folder, may_be_folder
-from session_adapters.times import from_millis
 
 __all__ = [
+    "SMALL",
     "HelperMeta",
     "config_roots",
     "custom_title",
+    "entries_of",
     "helper_meta",
     "is_helper",
     "list_sources",
-    "live_sessions",
     "parent_folder",
     "printable",
 ]
@@ -41,10 +37,8 @@ T = TypeVar("T")
 
 _DEPTH = 6
 """Folders below `subagents/` (2.1.x has `workflows/<name>/`)."""
-_PID_FILE = re.compile(r"[1-9][0-9]{0,9}\.json")
-_SMALL = 256 << 10
-_PROCESSES = 1000
-"""Files of processes that are looked into; each is read at every look."""
+SMALL = 256 << 10
+"""Bytes of the files beside that are read."""
 
 
 class HelperMeta(Struct, rename="camel"):
@@ -61,31 +55,8 @@ class _Sidecar(Struct, rename="camel"):
     custom_title: str | None = None
 
 
-class _Process(Struct, rename="camel"):
-    """`sessions/<pid>.json`."""
-
-    session_id: str | None = None
-    proc_start: str | int | None = None
-    status: str | None = None
-    waiting_for: str | None = None
-    status_updated_at: float | None = None
-    """Milliseconds since the epoch."""
-
-
-_RESTS: frozenset[Step] = frozenset(("done", "idle", "failed", "limited"))
-_STEPS: Mapping[str, frozenset[Step]] = {
-    "busy": frozenset(("working",)),
-    "idle": _RESTS,
-    "shell": _RESTS,  # the turn is over, a command of it goes on
-    "waiting": frozenset(("approval", "question")),
-}
-"""By `status`, what the conversation may be at; of one that nobody knows, anything."""
-_LEAVE: frozenset[Step] = frozenset(("approval",))
-_ANSWER: frozenset[Step] = frozenset(("question",))
-
 _META = Decoder(HelperMeta)
 _SIDECAR = Decoder(_Sidecar)
-_PROCESS = Decoder(_Process)
 
 
 def config_roots(environment: Environment) -> list[Root]:
@@ -101,15 +72,13 @@ def config_roots(environment: Environment) -> list[Root]:
 
 def list_sources(root: Path, report: Report) -> Iterator[Source]:
     """Every transcript under `root`. Zero bytes are no session: the agent leaves such files behind."""
-    for project in _entries(root / "projects", report):
+    for project in entries_of(root / "projects", report):
         if _is_folder(project):
             yield from _project(project.path, str(root), report)
-    for _ in _processes(root, report):
-        pass  # what is damaged is told once, with the list
 
 
 def _project(folder: str, root: str, report: Report) -> Iterator[Source]:
-    for entry in _entries(folder, report):
+    for entry in entries_of(folder, report):
         if entry.name.endswith(".jsonl"):
             layout = "helper-beside" if entry.name.startswith("agent-") else "session"
             if source := _source(entry, root, layout, report):
@@ -119,7 +88,7 @@ def _project(folder: str, root: str, report: Report) -> Iterator[Source]:
 
 
 def _helpers(folder: str, root: str, report: Report, depth: int) -> Iterator[Source]:
-    for entry in _entries(folder, report):
+    for entry in entries_of(folder, report):
         if entry.name.endswith(".jsonl"):
             if entry.name.startswith("agent-") and (source := _source(entry, root, "helper-below", report)):
                 yield source
@@ -127,7 +96,7 @@ def _helpers(folder: str, root: str, report: Report, depth: int) -> Iterator[Sou
             yield from _helpers(entry.path, root, report, depth - 1)
 
 
-def _entries(folder: Path | str, report: Report) -> list[os.DirEntry[str]]:
+def entries_of(folder: Path | str, report: Report) -> list[os.DirEntry[str]]:
     """What is in `folder`, sorted by name; nothing when there is no such folder."""
     try:
         with os.scandir(folder) as found:
@@ -205,7 +174,7 @@ def _beside(source: Source, suffix: str, decoder: Decoder[T], report: Report) ->
     """A small file beside a transcript; None where there is none or it cannot be read."""
     path = source.path.removesuffix(".jsonl") + suffix
     try:
-        return decoder.one(read_small(path, _SMALL))
+        return decoder.one(read_small(path, SMALL))
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
@@ -214,74 +183,3 @@ def _beside(source: Source, suffix: str, decoder: Decoder[T], report: Report) ->
         reason = "is damaged: a title may be missing"
     report(Problem(agent="claude", path=printable(path), reason=reason, session_id=source.session_id))
     return None
-
-
-def live_sessions(environment: Environment) -> Mapping[str, Liveness]:
-    """Sessions open in a process that is still the one that wrote its file. The keys beside are never read."""
-    found: dict[str, Liveness] = {}
-    for root in config_roots(environment):
-        for pid, process in _processes(root.path, lambda problem: None):
-            if process.session_id and _runs(environment.proc, pid, process.proc_start):
-                found[process.session_id] = Liveness(
-                    pid=pid,
-                    status=process.status,
-                    steps=_steps_of(process),
-                    since=from_millis(process.status_updated_at),
-                    waits_for=process.waiting_for or "",
-                )
-    return found
-
-
-def _processes(root: Path, report: Report) -> Iterator[tuple[int, _Process]]:
-    """What processes wrote of themselves, by their ids."""
-    found = [entry for entry in _entries(root / "sessions", report) if _PID_FILE.fullmatch(entry.name)]
-    if len(found) > _PROCESSES:
-        reason = f"holds {len(found):,} files of processes, of which {_PROCESSES:,} are read: which sessions are open"
-        report(Problem(agent="claude", path=printable(root / "sessions"), reason=f"{reason} is not known for sure"))
-    for entry in found[:_PROCESSES]:
-        pid = int(entry.name.removesuffix(".json"))
-        try:
-            process = _PROCESS.one(read_small(entry.path, _SMALL))
-        except FileNotFoundError:
-            continue
-        except OSError as error:
-            reason = f"cannot be read: {error.strerror or error}"
-        except ValueError:
-            if _is_new(entry.path):
-                continue  # it may be being written: the next look tells
-            reason = "is damaged"
-        else:
-            yield pid, process
-            continue
-        reason = f"{reason}; whether the session of process {pid} is open is not known"
-        report(Problem(agent="claude", path=printable(entry.path), reason=reason))
-
-
-def _is_new(path: str) -> bool:
-    """Whether it was written to lately, or went meanwhile."""
-    try:
-        return time.time() - os.stat(path).st_mtime < PATIENCE  # noqa: PTH116  (a path as it was listed)
-    except OSError:
-        return True
-
-
-def _steps_of(process: _Process) -> frozenset[Step]:
-    if process.status == "waiting" and "permission" in (process.waiting_for or ""):
-        return _LEAVE
-    if process.status == "waiting" and "input" in (process.waiting_for or ""):
-        return _ANSWER
-    return _STEPS.get(process.status or "", frozenset())
-
-
-def _runs(proc: Path, pid: int, start: str | int | None) -> bool:
-    """Whether process `pid` runs and began at `start`, in clock ticks since boot: pids are used again."""
-    if not proc.is_dir():
-        try:
-            os.kill(pid, 0)
-        except PermissionError:
-            return True
-        except (OSError, OverflowError):
-            return False
-        return True
-    ticks = start_ticks(proc, pid)
-    return ticks is not None and str(ticks) == str(start)

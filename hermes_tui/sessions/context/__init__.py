@@ -4,7 +4,7 @@ Format: spec 001.
 """
 
 from hermes_tui.sessions.context.view import ContextView, context_view, gauged
-from hermes_tui.sessions.context.windows import STRATEGIES, WindowChoice, choice_of, parse_window, window_for
+from hermes_tui.sessions.context.window_choice import STRATEGIES, WindowChoice, choice_of, parse_window, window_for
 
 __all__ = [
     "STRATEGIES",

@@ -13,7 +13,7 @@ from hermes_tui.memory.working.summary_buffer import BUDGET, FEWEST, TARGET
 from hermes_tui.memory.working.token_window import PRESERVED
 from hermes_tui.sessions.context.hector import hector_seen
 from hermes_tui.sessions.context.tokens import estimate, text_tokens
-from hermes_tui.sessions.context.windows import WindowChoice
+from hermes_tui.sessions.context.window_choice import WindowChoice
 from session_adapters.model import Message
 
 __all__ = ["ContextView", "context_view", "gauged"]
@@ -130,7 +130,7 @@ def context_view(
 def gauged(view: ContextView) -> ContextView:
     """The same with the window of its model as the price list has it, where the agent has not recorded it; that may
     wait for a process."""
-    from hermes_tui.sessions.cost.model_window import window_of
+    from hermes_tui.sessions.context.model_window import window_of
 
     if view.model_window or not (view.last_call and view.model):
         return view

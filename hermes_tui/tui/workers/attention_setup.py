@@ -6,7 +6,7 @@ from collections.abc import Callable
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from hermes_tui.attention.notifier import Notifier
+from hermes_tui.attention.delivery import Notifier
 from hermes_tui.attention.shared import SharedCounts, shared_file
 from hermes_tui.platform import paths
 from hermes_tui.tui.program import Program

@@ -13,7 +13,7 @@ from hermes_tui.sessions.edits import FileDiff
 from hermes_tui.tui.keymap import bindings
 from hermes_tui.tui.widgets.cells import fit, width_of
 from hermes_tui.tui.widgets.styled import FoldedRows, Part
-from hermes_tui.tui.widgets.transcript.layout.text import excerpt, fold
+from hermes_tui.tui.widgets.transcript.layout.cut_text import excerpt, fold
 
 __all__ = ["EditsView"]
 

@@ -13,7 +13,7 @@ from typing import Literal
 
 from hermes_tui.display import count_lines, safe
 from hermes_tui.sessions.diff.wording import ChangedSpan, changed, wording
-from hermes_tui.tui.widgets.transcript.layout.text import fold
+from hermes_tui.tui.widgets.transcript.layout.cut_text import fold
 
 __all__ = ["MOST_LINES", "FoldedText", "Piece", "Texts"]
 

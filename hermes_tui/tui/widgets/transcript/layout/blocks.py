@@ -18,9 +18,9 @@ from hermes_tui.sessions.calls import PROSE, arguments, edits, facts, label, out
 from hermes_tui.tui.widgets.cells import fit, width_of
 from hermes_tui.tui.widgets.transcript.layout.block_writer import BODY, SHUT, BlockWriter
 from hermes_tui.tui.widgets.transcript.layout.context import MessageContext
+from hermes_tui.tui.widgets.transcript.layout.cut_text import compact
 from hermes_tui.tui.widgets.transcript.layout.heights import is_hidden
 from hermes_tui.tui.widgets.transcript.layout.segments import NOTE, Piece, Rendered, TranscriptStyles
-from hermes_tui.tui.widgets.transcript.layout.text import compact
 from session_adapters.model import Message, ToolCall
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from rich.segment import Segment
 from rich.style import Style
 
-from hermes_tui.tui.widgets.transcript.layout.text import CUT_LINES
+from hermes_tui.tui.widgets.transcript.layout.cut_text import CUT_LINES
 
 __all__ = ["MORE", "NOTE", "Piece", "Rendered", "RowPlace", "TranscriptStyles"]
 

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hermes_tui.attention.alerts import EVERY, TOLD, Alert, Transitions, alert_of
+from hermes_tui.attention.delivery import Notifier, run_command, sequence, through_tmux
 from hermes_tui.attention.monitor import Attended, AttentionReport
-from hermes_tui.attention.notifier import Notifier, run_command, sequence, through_tmux
+from hermes_tui.attention.notifications import EVERY, TOLD, Alert, Transitions, alert_of
 from hermes_tui.attention.states import STATES, SessionState, StateName
 from hermes_tui.config import AttentionSettings, NotifyForm
 from session_adapters.model import SessionSummary
@@ -157,7 +157,7 @@ def test_a_command_that_fails_says_so_in_a_sentence(tmp_path: Path, monkeypatch:
     assert run_command(("false",), variables).endswith("(false) ended with exit code 1")
     missing = str(tmp_path / "missing")
     assert run_command((missing,), variables).endswith("cannot be run: No such file or directory")
-    monkeypatch.setattr("hermes_tui.attention.notifier.SECONDS", 0.2)
+    monkeypatch.setattr("hermes_tui.attention.delivery.SECONDS", 0.2)
     began = time.monotonic()
     assert "took more than 0.2 seconds and was ended" in run_command(("sh", "-c", "sleep 600 & wait"), variables)
     assert time.monotonic() - began < 20

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from hermes_tui.attention.alerts import Alert, Transitions, alert_of
+from hermes_tui.attention.notifications import Alert, Transitions, alert_of
 from hermes_tui.platform.background import in_background
 
 if TYPE_CHECKING:

@@ -270,7 +270,7 @@ class Adapter(ABC):
         for one in self.searched(source, note) if session_id is None else [session_id]:
             try:
                 yield from self.session_texts(source, one)
-            except SessionMissing:
+            except SessionMissing:  # deleted since it was listed
                 continue
             except SessionUnreadable as error:
                 if not said.isdisjoint((one, source.session_id or one)):  # the list may call it by another name

@@ -97,7 +97,7 @@ class JsonlAdapter(Adapter):
         """`counted`, where damage is said to `note`, and to `report` why nothing could be read."""
         try:
             return self.counted(source, note, exact=exact)
-        except FileNotFoundError:
+        except FileNotFoundError:  # removed since it was listed
             return ()
         except (OSError, ValueError) as error:
             report(problem_in(source, f"cannot be read: {reason_of(error)}"))
@@ -107,7 +107,7 @@ class JsonlAdapter(Adapter):
         """See `Adapter.texts`."""
         try:
             reader = self.text_reader(source)
-        except FileNotFoundError:
+        except FileNotFoundError:  # removed since it was listed
             return
         except OSError as error:
             report(problem_in(source, f"cannot be read: {reason_of(error)}"))
@@ -126,7 +126,7 @@ def _texts(reader: LinesReader, source: Source, report: Report) -> Iterator[Text
     try:
         for _, text in reader.read():
             yield text
-    except FileNotFoundError:
+    except FileNotFoundError:  # removed since it was listed
         return
     except OSError as error:
         report(problem_in(source, f"cannot be read: {reason_of(error)}"))

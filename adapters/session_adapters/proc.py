@@ -64,7 +64,7 @@ def start_ticks(proc: Path, pid: int) -> int | None:
     fields = start_of(f"{proc}/{pid}/stat").rpartition(b")")[2].split()
     try:
         return int(fields[19])
-    except (ValueError, IndexError):
+    except (ValueError, IndexError):  # gone, or a line that was cut
         return None
 
 

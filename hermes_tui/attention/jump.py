@@ -151,12 +151,12 @@ def _run(tmux: str, socket: str, *arguments: str) -> str:
 def _name(proc: Path, pid: int) -> str:
     try:
         return (proc / str(pid) / "comm").read_text(errors="replace")
-    except OSError:
+    except OSError:  # it ended meanwhile, and nothing that has is tmux
         return ""
 
 
 def _user(uid: int) -> str:
     try:
         return f"user {pwd.getpwuid(uid).pw_name}"
-    except KeyError:
+    except KeyError:  # deleted since, or known in another container alone
         return f"user {uid}"

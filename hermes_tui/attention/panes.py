@@ -119,12 +119,12 @@ def _parent_and_terminal(proc: Path, pid: int) -> tuple[int, int] | None:
     try:
         fields = (proc / str(pid) / "stat").read_bytes().rpartition(b")")[2].split()
         return int(fields[1]), int(fields[4])
-    except (OSError, ValueError, IndexError):
+    except (OSError, ValueError, IndexError):  # it ended while it was looked at
         return None
 
 
 def _device(tty: str) -> int:
     try:
         return Path(tty).stat().st_rdev
-    except OSError:
+    except OSError:  # the pane was closed; no process has a terminal of number 0
         return 0

@@ -187,7 +187,7 @@ def _mark_expires(entry: SessionEntry, policy: SessionResetPolicy, freshness: fl
         return None
     try:
         return (entry.last_resume_marked_at or entry.updated_at) + timedelta(seconds=freshness) + _STEP
-    except OverflowError:
+    except OverflowError:  # after the year 9999: never, as far as anybody waits
         return None
 
 

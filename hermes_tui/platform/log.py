@@ -36,7 +36,7 @@ def write_failure(error: BaseException) -> Path | None:
         fd = open_own(path, os.O_RDWR | os.O_CREAT | os.O_APPEND)
         with os.fdopen(fd, "w", encoding="utf-8", errors="replace") as file:
             file.write(_describe(error))
-    except OSError:
+    except OSError:  # the disk is full or read-only: the error itself is told all the same
         return None
     return path
 

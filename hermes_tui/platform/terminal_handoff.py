@@ -66,7 +66,7 @@ def _pass_over(number: int, frame: FrameType | None) -> None:
 def _mode() -> list[Any] | None:
     try:
         return termios.tcgetattr(0)
-    except (termios.error, OSError):
+    except (termios.error, OSError):  # no terminal, so there is no mode to be put back
         return None
 
 

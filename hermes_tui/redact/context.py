@@ -26,7 +26,7 @@ def _is_basic(found: re.Match[str]) -> bool:
     """Whether base64 holds `user:password`."""
     try:
         return b":" in base64.b64decode(secret_of(found), validate=True)
-    except (binascii.Error, ValueError):
+    except (binascii.Error, ValueError):  # words after `Basic` in prose, no credentials
         return False
 
 

@@ -140,7 +140,7 @@ class Redactor:
         kept.append(text[at:])
         joined = "".join(kept)
         spans = []
-        for kind, begin, end in self._found(joined, kinds):
+        for kind, begin, end in (span for one in _possible(joined, kinds) for span in _matches(joined, one)):
             first = bisect_right(starts, begin)
             last = bisect_right(starts, end - 1)
             if first != last or not across:
@@ -152,9 +152,6 @@ class Redactor:
         for kind in _possible(text, kinds):
             text = self._replaced(text, list(_matches(text, kind)))
         return text
-
-    def _found(self, text: str, kinds: tuple[Pattern, ...]) -> list[tuple[str, int, int]]:
-        return [span for kind in _possible(text, kinds) for span in _matches(text, kind)]
 
     def _replaced(self, text: str, spans: list[tuple[str, int, int]]) -> str:
         if not spans:

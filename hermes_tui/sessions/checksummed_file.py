@@ -53,7 +53,7 @@ def read_parts(path: Path, magic: bytes, first: int = 0) -> Iterator[bytes | Non
                     yield payload if _digest(payload) == header[:_DIGEST] else None
                     del payload  # before the next one is read
                 number += 1
-    except OSError:
+    except OSError:  # only caches are kept so: what is missing is made again
         return
 
 

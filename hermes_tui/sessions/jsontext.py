@@ -24,11 +24,7 @@ def encode(value: Any) -> bytes:
         data = msgspec.json.encode(value)
     except UnicodeEncodeError:
         data = msgspec.json.encode(scrub_json(msgspec.to_builtins(value)))
-    return _ACTED_ON.sub(_escaped, data)
-
-
-def _escaped(match: re.Match[bytes]) -> bytes:
-    return b"\\u%04x" % ord(match[0].decode())
+    return _ACTED_ON.sub(lambda found: b"\\u%04x" % ord(found[0].decode()), data)
 
 
 def pretty(value: Any) -> bytes:

@@ -107,7 +107,7 @@ def own_tag(text: str) -> str:
     """How the user's own tag is written that was asked for so; empty where it can be none."""
     try:
         return as_tag(text)
-    except ValidationError:
+    except ValidationError:  # agent-mux writes tags by its own rules, and may be asked for one of those
         return ""
 
 

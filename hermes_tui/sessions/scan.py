@@ -108,7 +108,7 @@ def scan(
             if stop():
                 return
             if stint is not None and stint.over:
-                report(_left_out(adapter, source, number, len(wanted)))
+                report(Problem(agent=adapter.name, path=source.path, reason=unsearched(number, len(wanted))))
                 missed(list(wanted)[number:])
                 return
             yield from _matches(_units(adapter.texts(source, once, session_id)), wanted, stop, note, rewound=rewound)
@@ -117,10 +117,6 @@ def scan(
     except Exception as error:
         reason = f"the adapter failed while its texts were read ({type(error).__name__}: {error})"
         report(Problem(agent=adapter.name, path=source.path, reason=reason))
-
-
-def _left_out(adapter: Adapter, source: Source, number: int, of: int) -> Problem:
-    return Problem(agent=adapter.name, path=source.path, reason=unsearched(number, of))
 
 
 def _may_hold(adapter: Adapter, source: Source, wanted: Mapping[str, Wanted]) -> bool:

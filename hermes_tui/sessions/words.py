@@ -209,7 +209,7 @@ class Passage:
             try:
                 yield from list(self._simple(words, prefix))
                 return
-            except _Unclear:
+            except _Unclear:  # a letter that is not ASCII may stand beside a word: the slow way tells
                 pass
         yield from self._by_tokens(words, prefix)
 

@@ -214,7 +214,7 @@ class TerminalDriver(LinuxDriver):
     def _read(self) -> bytes:
         try:
             return os.read(self.fileno, _READ)
-        except OSError:
+        except OSError:  # the terminal is gone, as its end of file says, too
             return b""
 
     def _hand_on(self, messages: Iterable[Message]) -> None:

@@ -84,7 +84,7 @@ def _processes(root: Path, report: Report) -> Iterator[tuple[int, _Process]]:
         pid = int(entry.name.removesuffix(".json"))
         try:
             process = _PROCESS.one(read_small(entry.path, SMALL))
-        except FileNotFoundError:
+        except FileNotFoundError:  # it ended since the folder was listed
             continue
         except OSError as error:
             reason = f"cannot be read: {error.strerror or error}"
@@ -120,9 +120,9 @@ def _runs(proc: Path, pid: int, start: str | int | None) -> bool:
     if not proc.is_dir():
         try:
             os.kill(pid, 0)
-        except PermissionError:
+        except PermissionError:  # it runs, and is another user's
             return True
-        except (OSError, OverflowError):
+        except (OSError, OverflowError):  # there is none, or can be none of that number
             return False
         return True
     ticks = start_ticks(proc, pid)

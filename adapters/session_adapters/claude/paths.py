@@ -112,7 +112,7 @@ def entries_of(folder: Path | str, report: Report) -> list[os.DirEntry[str]]:
 def _is_folder(entry: os.DirEntry[str]) -> bool:
     try:
         return entry.is_dir()
-    except OSError:
+    except OSError:  # a circle of links, or in a folder that may not be entered
         return False
 
 

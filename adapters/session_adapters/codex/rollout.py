@@ -108,7 +108,7 @@ def _name_time(path: str, named: str) -> datetime | None:
     written = _STARTED.match(path, path.rfind("/") + 1)
     try:
         return datetime.strptime(written[1], "%Y-%m-%dT%H-%M-%S").astimezone(UTC) if written else None
-    except ValueError:
+    except ValueError:  # digits that are no date
         return None
 
 
@@ -154,7 +154,7 @@ def own_start(all_lines: Iterable[Line], head: RolloutHead) -> int:
         end = line.offset + len(line.data) + 1
         try:
             probe = PROBE.one(line.data)
-        except ValueError:
+        except ValueError:  # damaged: reading the session says so
             continue
         payload = probe.payload
         if probe.type == "session_meta" or payload is None:

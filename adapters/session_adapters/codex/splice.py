@@ -141,7 +141,7 @@ class CodexTranscript(JsonlTranscript[CodexBuilder]):
         try:
             with open_file(self._bases.unreadable), open_file(self.path) as fd:
                 self._load(fd, os.fstat(fd))
-        except OSError:
+        except OSError:  # still unreadable, which the session says already
             return change
         return Change(first=0, rewritten=True)
 

@@ -78,7 +78,7 @@ def _files(folder: str, report: Report, depth: int, seen: set[tuple[int, int]]) 
         status = os.stat(folder)  # noqa: PTH116 - of a path that scandir gave
         with os.scandir(folder) as found:
             entries = sorted(found, key=attrgetter("name"))
-    except FileNotFoundError:
+    except FileNotFoundError:  # removed since the folder above was listed
         return
     except OSError as error:
         report(Problem(agent="codex", path=str(folder), reason=f"cannot be listed: {error.strerror or error}"))
@@ -127,8 +127,9 @@ class ThreadNames:
     def read(self, environment: Environment, report: Report) -> Mapping[str, str]:
         """Session id → name. The lines count before the rows."""
         home = codex_home(environment)
-        index = self._read(home / "session_index.jsonl", _stamp, _read_lines, report)
-        state = _newest_state(environment.path("CODEX_SQLITE_HOME") if _has_own(environment) else home)
+        index = self._read(home / "session_index.jsonl", lambda path: file_stamp(path.stat()), _read_lines, report)
+        has_own = environment.variables.get("CODEX_SQLITE_HOME", "").strip()
+        state = _newest_state(environment.path("CODEX_SQLITE_HOME") if has_own else home)
         rows = self._read(state, database_stamp, _read_rows, report) if state is not None else {}
         return {**rows, **index}
 
@@ -153,14 +154,6 @@ class ThreadNames:
         for reason in known[2]:
             report(Problem(agent="codex", path=str(path), reason=reason))
         return known[1]
-
-
-def _stamp(path: Path) -> tuple[int, ...]:
-    return file_stamp(path.stat())
-
-
-def _has_own(environment: Environment) -> bool:
-    return bool(environment.variables.get("CODEX_SQLITE_HOME", "").strip())
 
 
 def _newest_state(folder: Path) -> Path | None:
@@ -207,7 +200,7 @@ def held_locks(home: Path, proc: Path) -> Mapping[str, Liveness]:
     files: dict[int, tuple[str, Path, os.stat_result]] = {}
     try:
         entries = sorted((home / "thread-writer-locks").iterdir())
-    except OSError:
+    except OSError:  # older versions have no locks
         return {}
     for path in entries:
         if path.suffix == ".lock" and is_uuid(path.stem):

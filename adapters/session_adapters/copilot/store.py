@@ -133,7 +133,7 @@ def _workspace_stamp(path: str, layout: str) -> tuple[int, ...]:
 def _is_folder(entry: os.DirEntry[str]) -> bool:
     try:
         return entry.is_dir()
-    except OSError:
+    except OSError:  # a circle of links, or in a folder that may not be entered
         return False
 
 

@@ -75,7 +75,7 @@ class CursorAdapter(Adapter):
         found: list[SessionSummary] = []
         try:
             found = self._summaries(source, lost, exact)
-        except (DatabaseMissing, FileNotFoundError):
+        except (DatabaseMissing, FileNotFoundError):  # gone since it was listed
             pass
         except UNREADABLE as error:
             lost.add("", reason_of(error))

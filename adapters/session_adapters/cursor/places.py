@@ -130,7 +130,7 @@ def _databases(paths: Iterable[str | Path], root: Path, layout: str, trouble: Tr
     for path in paths:
         try:
             yield database_source(AGENT, path, root=str(root), layout=layout)
-        except (FileNotFoundError, NotADirectoryError):
+        except (FileNotFoundError, NotADirectoryError):  # not every version of Cursor has each of them
             continue
         except OSError as error:
             trouble(Path(path), error)
@@ -215,7 +215,7 @@ def uri_path(uri: str | None) -> str | None:
     """The path in a `file://` or `vscode-remote://` URI; None for anything else."""
     try:
         parts = urlsplit(uri or "")
-    except ValueError:
+    except ValueError:  # brackets that are no IPv6 address
         return None
     if parts.scheme not in ("file", "vscode-remote") or not parts.path:
         return None

@@ -70,7 +70,7 @@ def _row(path: Path, session_id: str) -> Tracked | None:
                 raise rows
             return rows.get(session_id)
         return read_database(path, read, timeout=_TIMEOUT)
-    except (DatabaseMissing, FileNotFoundError):
+    except (DatabaseMissing, FileNotFoundError):  # a Cursor that keeps no such database
         return None
 
 

@@ -91,7 +91,7 @@ class GeminiBuilder(Builder):
             return False
         try:
             turn = turn_of(DECODER.one(line), "")
-        except ValueError:
+        except ValueError:  # damaged: that it is lost is said where it is read
             return False
         return turn.speaker == "user" and turn.kind == "message" and bool(turn.text)
 

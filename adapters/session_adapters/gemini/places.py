@@ -137,7 +137,7 @@ def _entries(folder: Path, report: Report) -> list[os.DirEntry[str]]:
 def _is_folder(entry: os.DirEntry[str]) -> bool:
     try:
         return entry.is_dir()
-    except OSError:
+    except OSError:  # a circle of links, or in a folder that may not be entered
         return False
 
 
@@ -199,7 +199,7 @@ def _read_names(home: Path) -> tuple[dict[str, str], dict[str, str]]:
     path = home / "projects.json"
     try:
         registry = _REGISTRY.one(read_small(path, _SMALL)).projects
-    except FileNotFoundError:
+    except FileNotFoundError:  # a Gemini CLI whose folders are named by hashes
         pass
     except OSError as error:  # the directory is then taken from the other sources
         lost[str(path)] = reason_of(error)

@@ -121,6 +121,7 @@ class HectorAdapter(Adapter):
             try:
                 source = self._source(store)
             except (FileNotFoundError, NotADirectoryError):
+                # A configuration names it, and nothing was written to it yet.
                 continue
             except OSError as error:
                 trouble(store.database.path, "", f"the database cannot be reached: {error.strerror or error}")
@@ -171,7 +172,7 @@ class HectorAdapter(Adapter):
             found = read(self._database(source), named, note)
             self._own_ids[source.path] = source.stamp, own
             return found
-        except DatabaseMissing:
+        except DatabaseMissing:  # gone since it was listed
             return []
         except (DatabaseUnreadable, OSError) as error:
             note("", str(error))
@@ -198,7 +199,7 @@ class HectorAdapter(Adapter):
         plain, tag = ids.split_store(scrub(session_id))
         try:
             parts = ids.decode(plain)
-        except ValueError:
+        except ValueError:  # no id of ours, so no session of Hector's
             return None
         for source in self.sources(lambda problem: None):
             if tag and ids.store_tag(source.path) != tag:
@@ -206,6 +207,7 @@ class HectorAdapter(Adapter):
             try:
                 visit(self._database(source), parts, lambda layout, facts: None)
             except (SessionGone, DatabaseUnreadable, OSError):
+                # Not in this one; that it cannot be read is said with the list.
                 continue
             return source
         return None

@@ -222,7 +222,7 @@ def _is_own(path: Path) -> bool:
     """Whether nobody but this user can have written the file."""
     try:
         found = path.stat()
-    except OSError:
+    except OSError:  # nobody can tell whose it is
         return False
     return found.st_uid in (os.geteuid(), 0) and not found.st_mode & stat.S_IWOTH
 

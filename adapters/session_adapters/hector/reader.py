@@ -79,7 +79,7 @@ def moment(text: str | None, zone: tzinfo | None) -> datetime | None:
     local = found.replace(tzinfo=None)
     try:
         return (local if zone is None else local.replace(tzinfo=zone)).astimezone(UTC)
-    except (OverflowError, ValueError, OSError):
+    except (OverflowError, ValueError, OSError):  # at the ends of the calendar a zone leads out of it
         return None
 
 

@@ -119,7 +119,7 @@ class HermesAdapter(Adapter):
         try:
             with os.scandir(home / "profiles"):
                 pass
-        except (FileNotFoundError, NotADirectoryError):
+        except (FileNotFoundError, NotADirectoryError):  # a home without profiles
             pass
         except OSError as error:
             self._report(report, home / "profiles", f"the profiles cannot be listed: {error.strerror or error}")
@@ -128,7 +128,7 @@ class HermesAdapter(Adapter):
         path = root.path / DATABASE
         try:
             yield database_source(self.name, path, root=str(root.path), layout=DATABASE, profile=root.profile)
-        except (FileNotFoundError, NotADirectoryError):
+        except (FileNotFoundError, NotADirectoryError):  # a profile in which no agent was run yet
             pass
         except OSError as error:
             self._report(report, path, f"the database cannot be reached: {error.strerror or error}")
@@ -151,7 +151,7 @@ class HermesAdapter(Adapter):
                 return [
                     memory_summary(source)[0] if source.layout == MEMORY else leftover_summary(source, exact=exact)
                 ]
-            except FileNotFoundError:
+            except FileNotFoundError:  # removed since it was listed
                 return []
             except OSError as error:
                 self._report(report, source.path, f"it cannot be read: {error.strerror or error}")
@@ -165,7 +165,7 @@ class HermesAdapter(Adapter):
 
         try:
             found = read_database(source.path, read)
-        except DatabaseMissing:
+        except DatabaseMissing:  # removed since it was listed
             return []
         except (DatabaseUnreadable, OSError) as error:
             self._report(report, source.path, str(error))
@@ -210,7 +210,7 @@ class HermesAdapter(Adapter):
             for entry in listed.entries:
                 try:
                     surface = msgspec.convert(entry, _ChatSurface, strict=False)
-                except msgspec.MsgspecError:
+                except msgspec.MsgspecError:  # no entry of a kind that is known: the list is a hint
                     continue
                 if surface.session_id and self._runs(surface):
                     found[surface.session_id] = Liveness(pid=surface.pid)
@@ -273,7 +273,7 @@ class HermesAdapter(Adapter):
             return super().usage(source, report, session_ids)
         try:
             return iter(read_database(source.path, lambda connection: read_usage(connection, session_ids)))
-        except DatabaseMissing:
+        except DatabaseMissing:  # removed since it was listed
             return iter(())
         except (DatabaseUnreadable, OSError) as error:
             self._report(report, source.path, str(error))

@@ -106,7 +106,7 @@ def leftover_sources(agent: str, root: Path, profile: str | None) -> Iterator[So
     folder = root / "sessions"
     try:
         entries = os.scandir(folder)
-    except (FileNotFoundError, NotADirectoryError):
+    except (FileNotFoundError, NotADirectoryError):  # a home in which nothing was left over
         return
     with entries:
         for entry in sorted(entries, key=lambda entry: entry.name):

@@ -117,7 +117,7 @@ def _tags(config: str | None) -> tuple[str | None, str | None]:
         return None, None
     try:
         value = json.loads(config)
-    except (ValueError, RecursionError):
+    except (ValueError, RecursionError):  # damaged: the row's own column still names the parent
         return None, None
     if not isinstance(value, dict):
         return None, None

@@ -136,7 +136,7 @@ class OpenClawAdapter(Adapter):
 
         try:
             return read(note)
-        except (DatabaseMissing, FileNotFoundError):
+        except (DatabaseMissing, FileNotFoundError):  # removed since it was listed
             return []
         except OSError as error:
             note("", f"it cannot be read: {error.strerror or error}")

@@ -59,6 +59,7 @@ def _entries(data: bytes) -> Iterator[tuple[str, bytes]]:
         yield from ((key, bytes(raw)) for key, raw in _RAW_ENTRIES.decode(data).items())
         return
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        # Something is not as OpenClaw writes it: the entries that are stay.
         pass
     for key, value in _ANY_ENTRIES.one(data).items():
         if isinstance(key, str) and isinstance(value, dict):

@@ -130,7 +130,7 @@ def _configured(state: StateDir, environment: Environment, report: Report) -> _M
     for path in paths:
         try:
             moved = _read_config(path, file_stamp(path.stat()))
-        except (FileNotFoundError, NotADirectoryError):
+        except (FileNotFoundError, NotADirectoryError):  # not every state directory has one
             continue
         except OSError as error:
             moved = f"it cannot be read: {reason_of(error)}"
@@ -235,6 +235,7 @@ class _Walk:
                     AGENT, path, root=str(self.state.path), layout=DATABASE, profile=self.state.profile
                 )
             except (FileNotFoundError, NotADirectoryError):
+                # An agent whose sessions are in files, or that has none yet.
                 continue
             except (OSError, ValueError) as error:
                 self.trouble(path, error)

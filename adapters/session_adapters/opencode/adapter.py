@@ -136,7 +136,7 @@ class OpenCodeAdapter(Adapter):
         """What of a source `read` lists; what it cannot read is reported."""
         try:
             return read(lambda lost: self._report(report, source.path, lost.reason, lost.place))
-        except (DatabaseMissing, SessionGone):
+        except (DatabaseMissing, SessionGone):  # removed since it was listed
             return []
         except OSError as error:
             self._report(report, source.path, f"it cannot be read: {reason_of(error)}")

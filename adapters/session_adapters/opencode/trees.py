@@ -77,7 +77,7 @@ def _infos(agent: str, root: Path, folder: Path, trouble: _Trouble) -> Iterator[
         tree = SessionFiles.of(folder / name)
         try:
             status = tree.info.stat()
-        except FileNotFoundError:
+        except FileNotFoundError:  # removed since the folder was listed
             continue
         except OSError as error:
             trouble(tree.info, error)
@@ -86,7 +86,7 @@ def _infos(agent: str, root: Path, folder: Path, trouble: _Trouble) -> Iterator[
         try:  # the directory changes with each message that is added
             added = tree.messages.stat()
             stamp, modified = (*stamp, added.st_mtime_ns), max(modified, added.st_mtime)
-        except OSError:
+        except OSError:  # no message was written yet
             pass
         yield Source(
             agent=agent,
@@ -182,7 +182,7 @@ class TreeReader(OpenCodeReader):
 def _stamp(path: Path) -> tuple[int, ...]:
     try:
         return file_stamp(path.stat())
-    except OSError:
+    except OSError:  # not there: no stamp of a file equals that
         return ()
 
 

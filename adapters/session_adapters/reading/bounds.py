@@ -119,7 +119,7 @@ def data_from(fd: int, at: int, stop: int | None) -> int:
     lies before it is a hole in a sparse file. Where the system does not tell holes, that is `at`."""
     try:
         found = os.lseek(fd, at, os.SEEK_DATA)
-    except AttributeError:
+    except AttributeError:  # this system has no SEEK_DATA
         return at
     except OSError as error:
         if error.errno != errno.ENXIO:

@@ -357,6 +357,7 @@ class QuickDecoder(Generic[T]):
         try:
             record = self._decode(data)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+            # The full decoder may make something of it, and says what it lost.
             return self._full.all(data)
         return ((record,), False) if has_text_keys(data) else self._full.all(data)
 

@@ -212,7 +212,7 @@ def _read_once(path: str, files: Files, read: Callable[[apsw.Connection], T], de
                 opening = _Opening(path, now)
                 uri = database_uri(path, "mode=ro&readonly_shm=1")
                 return _checked(path, None, lambda: _run(uri, read, deadline, files.bytes, opening.took))
-        except _Refused:
+        except _Refused:  # SQLite would write beside it: a copy is read instead
             pass
     with copied(path, files) as copy:
         return _run(database_uri(copy, "mode=rw"), read, deadline, files.bytes)

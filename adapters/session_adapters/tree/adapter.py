@@ -320,14 +320,14 @@ def _size(path: str, source: Source) -> int:
         return source.size
     try:
         return Path(path).stat().st_size
-    except OSError:
+    except OSError:  # removed since: reading it says so
         return 0
 
 
 def _is_file(entry: os.DirEntry[str]) -> bool:
     try:
         return entry.is_file()
-    except OSError:
+    except OSError:  # a circle of links, or in a folder that may not be entered
         return False
 
 
@@ -335,5 +335,5 @@ def is_directory(entry: os.DirEntry[str]) -> bool:
     """Whether it is a directory or a link to one."""
     try:
         return entry.is_dir()
-    except OSError:
+    except OSError:  # a circle of links, or in a folder that may not be entered
         return False

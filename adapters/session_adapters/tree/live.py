@@ -41,7 +41,7 @@ def process(proc: Path, pid: int) -> Process | None:
     try:
         parent = int((folder / "stat").read_bytes().rpartition(b")")[2].split()[1])
         cwd = str((folder / "cwd").readlink())
-    except (OSError, ValueError, IndexError):
+    except (OSError, ValueError, IndexError):  # it ended while it was looked at, or is another user's
         return None
     started = started_at(proc, pid)
     return None if started is None else Process(pid, _words(proc, pid), started, cwd, parent)

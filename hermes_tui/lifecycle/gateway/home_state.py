@@ -106,7 +106,7 @@ def _read_database(home: HermesHome, file: IndexFile, profile: str | None) -> _R
         found = read_database(
             home.database, lambda connection: _read(StoredLanes.of(connection), file, home.scope, profile)
         )
-    except DatabaseMissing:
+    except DatabaseMissing:  # sessions.json may be there without it, from an older Hermes
         return _Read(lanes=indexed_lanes((), file, home.scope), missing=True)
     except (DatabaseUnreadable, apsw.Error, UnicodeDecodeError) as error:
         return _Read(lanes=indexed_lanes((), file, home.scope), fault=str(error))

@@ -130,7 +130,7 @@ def _said(home: Path, pid: int | None) -> _StateRecord:
     """What the process with that pid wrote of itself; nothing where the file is another's or cannot be read."""
     try:
         said = msgspec.json.decode(read_small(home / "gateway_state.json", limit=1 << 20), type=_StateRecord)
-    except (OSError, ValueError, RecursionError):
+    except (OSError, ValueError, RecursionError):  # the lock tells that it runs; the file only says more of it
         return _StateRecord()
     return said if said.pid == pid else _StateRecord()
 
@@ -161,5 +161,5 @@ def _is_halted(proc: Path, pid: int) -> bool:
     try:
         # Field 3; the name before it may hold anything. Of both cases of T one means a debugger.
         return (proc / str(pid) / "stat").read_text().rpartition(")")[2].split()[0] in "Tt"
-    except (OSError, IndexError):
+    except (OSError, IndexError):  # it ended since, and holds nothing any more
         return False

@@ -114,7 +114,7 @@ class Audit:
             raw = read_own(self.path, _LIMIT)
             if raw.count(b"\n") > _MOST:
                 raise OSError(27, f"it has more than {_MOST:,} lines")
-        except FileNotFoundError:
+        except FileNotFoundError:  # nothing was done here yet
             return History()
         except OSError as error:
             raise StoreError(

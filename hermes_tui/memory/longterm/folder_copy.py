@@ -68,7 +68,7 @@ def _files(folder: Path, inside: str) -> Iterator[tuple[str, os.stat_result]]:
 def _is_locked(path: Path) -> bool:
     try:
         fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
-    except FileNotFoundError:
+    except FileNotFoundError:  # no process has opened this store yet
         return False
     try:
         fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)  # given back at once

@@ -53,7 +53,8 @@ class PgVectorStore:
                     one.agent_id,
                     one.session_id,
                     one.role,
-                    _storable(one.content),
+                    # PostgreSQL keeps no NUL in a text. An id that has one is refused: it must not become another's.
+                    one.content.replace("\0", "\u2400"),
                     one.timestamp,
                     one.message_index,
                     _literal(vector),
@@ -146,11 +147,6 @@ class PgVectorStore:
 
 def _literal(vector: Vector) -> str:
     return "[" + ",".join(repr(float(one)) for one in vector) + "]"
-
-
-def _storable(text: str) -> str:
-    """PostgreSQL keeps no NUL in a text. An id that has one is refused: it must not become another's."""
-    return text.replace("\0", "\u2400")
 
 
 def _point(row: Sequence[object]) -> MemoryPoint:

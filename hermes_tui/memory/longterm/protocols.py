@@ -65,7 +65,7 @@ class MemoryPoint(Struct, frozen=True, kw_only=True):
         """When it was kept, UTC; None where that is not known."""
         try:
             return datetime.fromtimestamp(self.timestamp, UTC) if self.timestamp else None
-        except (OverflowError, ValueError, OSError):
+        except (OverflowError, ValueError, OSError):  # others write into these stores too, and may write any number
             return None
 
 

@@ -177,7 +177,7 @@ def load(path: Path, picture: FirstPicture = _NOTHING) -> Iterator[CachedSource]
     for part in filter(None, read_parts(path, _MAGIC, _LISTED)):
         try:
             entries = [_entry(raw, shown) for raw in _ENTRIES.decode(part)] if shown else _WHOLE.decode(part)
-        except (msgspec.MsgspecError, ValueError, RecursionError):
+        except (msgspec.MsgspecError, ValueError, RecursionError):  # its sources are read again, as if they were new
             continue
         yield from entries
 

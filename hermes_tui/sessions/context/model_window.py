@@ -25,7 +25,7 @@ def window_of(model: str) -> int | None:
         return None
     try:
         return HelperCall(_look_up, model).result(_PATIENCE)
-    except (OSError, HermesTuiError):
+    except (OSError, HermesTuiError):  # tokens are shown without their share of the window
         return None
 
 

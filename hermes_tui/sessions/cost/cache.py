@@ -201,6 +201,7 @@ class CostCache:
         try:
             return decoder.decode(self._catalogue.sums)
         except (msgspec.MsgspecError, ValueError, RecursionError):
+            # Damaged, or of another version: all is added up again.
             return decoder.type()
 
     def _key(self, entries: Iterable[CachedSource], sessions: Sequence[SessionSummary]) -> bytes:

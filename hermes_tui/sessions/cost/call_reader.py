@@ -71,7 +71,7 @@ def ask_helper(question: CallsQuestion) -> CallsAnswer | None:
     """What another process reads; waits. None when it could not be done that way."""
     try:
         return HelperCall(_answer, question).result(_PATIENCE)
-    except (OSError, HermesTuiError):
+    except (OSError, HermesTuiError):  # whoever asks reads it itself
         return None
 
 

@@ -190,7 +190,7 @@ def _directory(
         directory = os.path.abspath(adapter.environment.expand(str(chosen)))  # noqa: PTH100  (links stay)
         if not Path(directory).is_dir():
             return directory, Obstacle("directory", f"{directory} is not a directory; choose another"), []
-        if own is None or _same(own, directory):
+        if own is None or os.path.realpath(own) == os.path.realpath(directory):
             return directory, None, []
         warning = f"The session was held in {own}: its tools will now run in {directory}"
         if command.bound:
@@ -204,10 +204,6 @@ def _directory(
     if not Path(own).is_absolute() or not Path(own).is_dir():
         return own, Obstacle("directory", f"its directory {own} is gone; choose another"), []
     return own, None, []
-
-
-def _same(one: str, other: str) -> bool:
-    return os.path.realpath(one) == os.path.realpath(other)
 
 
 def _variables(environment: Environment, command: NativeCommand) -> tuple[dict[str, str], tuple[str, ...]]:

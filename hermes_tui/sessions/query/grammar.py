@@ -301,13 +301,10 @@ class Parser:
 
 def _message_filter(name: str, values: Sequence[str]) -> Tree | None:
     """The condition on messages; None without a value. Raises `ValueError` for what makes no sense."""
-    if len(values) > _MOST or (name == "role" and not all(_begins_role(value) for value in values)):
+    unknown = name == "role" and not all(any(role.startswith(value) for role in ROLES) for value in values)
+    if len(values) > _MOST or unknown:
         raise ValueError(f"{', '.join(values[:_MOST])!r} is no {name}")
     return any_of(MessageFilter(name, value) for value in values) if values else None  # type: ignore[arg-type]
-
-
-def _begins_role(value: str) -> bool:
-    return any(role.startswith(value) for role in ROLES)
 
 
 def _partners(lexemes: list[Lexeme]) -> dict[int, int]:

@@ -17,7 +17,7 @@ def narrows(tree: Tree, wide: Tree) -> bool:
         return False
     try:
         return not _denies(tree) and not _denies(wide) and _implies(tree, wide)
-    except RecursionError:
+    except RecursionError:  # too deep to be compared: everything is searched, which is never wrong
         return False
 
 

@@ -297,14 +297,10 @@ class Gathering:
     def likely_first(conversations: Sequence[FoundConversation]) -> list[FoundConversation]:
         """By how well they fit as far as an index tells, which no text is read for: where the words stand, and how
         often. The last active first of those that fit as well."""
-        return sorted(conversations, key=lambda one: (-round(one.promise, 6), -_when(one), one.key))
+        return sorted(conversations, key=lambda one: (-round(one.promise, 6), -one.updated.timestamp(), one.key))
 
 
 def _rank(one: FoundConversation) -> tuple[bool, bool, float, tuple[bool, float], str]:
     if not one.is_ranked:
         return (True, False, 0.0, (False, 0.0), "")
     return (False, one.is_scheduled, -round(one.score, 6), one.best.first_best, one.key)
-
-
-def _when(conversation: FoundConversation) -> float:
-    return conversation.updated.timestamp()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from hermes_tui.clock import Clock
 from hermes_tui.display import age, compact, count, counted, safe
 from hermes_tui.sessions.catalogue.origin import origin_of
@@ -11,7 +9,7 @@ from hermes_tui.tui.widgets.cells import fit, width_of
 from hermes_tui.tui.widgets.line import Part
 from hermes_tui.tui.widgets.session_list.conversation import Conversation
 from hermes_tui.tui.widgets.session_list.shown_states import ShownStates
-from session_adapters.model import EPOCH, SessionSummary, TokenUsage
+from session_adapters.model import EPOCH, TokenUsage
 
 __all__ = ["detail_parts"]
 
@@ -53,7 +51,12 @@ def detail_parts(
     facts = {
         "agent": agent,
         "known": compact(tip.known_as, 60),
-        **{name: f"{_ORIGIN[name]}{compact(value, 60)}" for name, value in _origin(tip)},
+        # That it was held in a terminal goes without saying.
+        **{
+            name: f"{_ORIGIN[name]}{compact(value, 60)}"
+            for name, value in origin_of(tip)
+            if (name, value) != ("Source", "cli")
+        },
         "model": safe(tip.model or ""),
         "branch": safe(tip.git_branch or ""),
         "turns": f"{least}{counted(conversation.turns, 'turn')}",
@@ -76,11 +79,6 @@ def detail_parts(
         left += [(" · ", "faint")] if len(left) > 1 else []
         left.append((fact, ""))
     return left, right
-
-
-def _origin(session: SessionSummary) -> Iterator[tuple[str, str]]:
-    """That it was held in a terminal goes without saying."""
-    return (fact for fact in origin_of(session) if fact != ("Source", "cli"))
 
 
 def _times(conversation: Conversation, clock: Clock) -> str:

@@ -118,7 +118,7 @@ def _is_large(path: str) -> bool:
     # Of a database only the one session is read.
     try:
         return path.endswith((".jsonl", ".json")) and Path(path).stat().st_size > _LARGE
-    except OSError:
+    except OSError:  # reading it says what is wrong
         return False
 
 

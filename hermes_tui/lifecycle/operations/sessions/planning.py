@@ -77,7 +77,10 @@ def draw_up_sessions(request: Request, rows: StoredLanes, home: HermesHome, proc
         changes=Changes(rows=tuple(draft.rows), removed=tuple(draft.removed)),
         # Not what is written: the time of an end is that of its writing.
         basis=basis_of(
-            [_fixed(row) for row in concerned],
+            [
+                (row.id, row.title, row.parent_session_id, row.ended_at, row.end_reason, row.message_count)
+                for row in concerned
+            ],
             [(one.session_id, one.before) for one in draft.rows],
             draft.removed,
             around.live,
@@ -233,10 +236,6 @@ def _lane_notes(request: Request, ids: Mapping[str, str], around: Surroundings) 
 
 def _change(row: LaneSessionRow, **after: Any) -> RowChange:
     return RowChange(session_id=row.id, before={name: getattr(row, name) for name in after}, after=after)
-
-
-def _fixed(row: LaneSessionRow) -> object:
-    return (row.id, row.title, row.parent_session_id, row.ended_at, row.end_reason, row.message_count)
 
 
 def _read_words(request: Request, concerned: Sequence[LaneSessionRow], around: Surroundings) -> list[str]:

@@ -19,7 +19,7 @@ def holder(path: Path, proc: Path = Path("/proc")) -> str:
     files = {name: inode for name in (str(path), f"{path}-shm") if (inode := _inode(name))}
     try:
         locks = file_locks(proc)
-    except OSError:
+    except OSError:  # no /proc: nobody can be named
         return "another process"
     inodes = set(files.values())
     writers = (one for one in locks if one.kind in ("POSIX", "FLOCK") and one.access == "WRITE")
@@ -31,7 +31,7 @@ def holder(path: Path, proc: Path = Path("/proc")) -> str:
     pid = found.pop()
     try:
         name = (proc / str(pid) / "comm").read_text(errors="replace").strip()
-    except OSError:
+    except OSError:  # it ended, but it did hold the lock
         return f"process {pid}"
     return f"process {pid} ({name})" if name else f"process {pid}"
 
@@ -39,5 +39,5 @@ def holder(path: Path, proc: Path = Path("/proc")) -> str:
 def _inode(name: str) -> int:
     try:
         return Path(name).stat().st_ino
-    except OSError:
+    except OSError:  # not there: no lock has inode 0
         return 0

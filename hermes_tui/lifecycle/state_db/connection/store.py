@@ -255,7 +255,7 @@ class Store:
     def _is_same_file(self) -> bool:
         try:
             return self._real.stat().st_ino == self._inode
-        except OSError:
+        except OSError:  # gone, and what would be written now would have no name
             return False
 
     def _checkpoint(self) -> None:

@@ -151,7 +151,8 @@ class LiveSearch:
         try:
             if query.empty:
                 publish(SnapshotView(LiveSnapshot(query=query, done=True)))
-                self._get_ready(query)
+                # Who empties the box, or has gone to it, may type next: do now what the first question waits for.
+                self._stores(query).get_ready(self._index())
                 return
             answer = LiveAnswer(query, self._stores(query), self._index(), superseded, publish, self._known)
             answer.run()
@@ -162,10 +163,6 @@ class LiveSearch:
                 answer.break_off(failure)
             else:
                 publish(SnapshotView(broken_off(LiveSnapshot(query=query), failure)))
-
-    def _get_ready(self, query: Query) -> None:
-        """Who empties the box, or has gone to it, may type next: do now what the first question has to wait for."""
-        self._stores(query).get_ready(self._index())
 
     def _publish(self, picture: SnapshotView, number: int) -> None:
         with self._condition:

@@ -44,7 +44,7 @@ class WholeSession:
         while not opened.view.complete and not opened.stuck:
             try:
                 added = await opened.read_earlier()
-            except EarlierUnreadable:
+            except EarlierUnreadable:  # noted as `stuck`; what is loaded can be used
                 break
             if opened is not self._pane.opened:
                 return False

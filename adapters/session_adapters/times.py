@@ -15,7 +15,7 @@ _USUAL = len("2026-11-21T08:04:01.053Z")
 _EARLIEST = datetime(1990, 1, 1, tzinfo=UTC)
 """Older than any agent: zero values and year-1 placeholders mean «no time»."""
 _EARLIEST_SECONDS = _EARLIEST.timestamp()
-_LATEST_SECONDS = 1e11
+_LATEST_SECONDS = 1e11  # the year 5138: larger numbers are milliseconds or less
 
 
 def from_epoch(seconds: float | None) -> datetime | None:

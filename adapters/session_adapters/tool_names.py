@@ -17,7 +17,7 @@ _PATCHED = re.compile(
 )
 _LONGEST = 1000
 """Characters of a path."""
-_DEEPEST = 6
+_DEEPEST = 6  # arguments are a model's words, and may be nested without end
 
 
 class ToolNames(NamedTuple):

@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 __all__ = ["Pane", "is_real", "list_panes", "pane_of", "parents_of"]
 
-_SECONDS = 1.0
-_SERVERS = 8
+_SECONDS = 1.0  # a server that hangs must not hold up the look at sessions
+_SERVERS = 8  # each is asked by a process of its own, at every look
 _FIELDS = (
     "pane_pid",
     "pane_id",

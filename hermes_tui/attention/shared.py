@@ -21,7 +21,7 @@ from session_adapters.base import Environment
 
 __all__ = ["SharedCounts", "shared_counts", "shared_file"]
 
-_LIMIT = 1 << 14
+_LIMIT = 1 << 14  # bytes: a few names and numbers, so what is larger is not ours
 
 
 def shared_file(environment: Environment, cache_dir: Path) -> Path:

@@ -34,7 +34,7 @@ __all__ = [
 MODES = ("none", "idle", "daily", "both")
 FRESHNESS = 3600.0
 """Seconds for which a resume mark keeps a conversation, unless `agent.gateway_auto_continue_freshness` says else."""
-_STEP = timedelta(microseconds=1)
+_STEP = timedelta(microseconds=1)  # Hermes asks whether more time has passed, not as much
 
 
 class SessionResetPolicy(Struct, frozen=True, kw_only=True):

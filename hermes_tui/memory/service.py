@@ -24,7 +24,7 @@ __all__ = ["DEFAULT_SESSION", "MemoryService", "SavedTurn", "SummaryNotSaved", "
 
 DEFAULT_SESSION = "default"
 """What a session is called that has no id."""
-_LOCKS = 64
+_LOCKS = 64  # not one for each session: those could never be let go of
 
 _log = logging.getLogger(__name__)
 

@@ -22,7 +22,7 @@ __all__ = ["copy"]
 
 _MOST = 74_000
 """Bytes that terminals take in one OSC 52 (xterm's limit; base64 makes 100 kB of it)."""
-_PATIENCE = 5.0
+_PATIENCE = 5.0  # seconds; the server of tmux may hang
 
 
 def copy(app: App[Any], text: str) -> str:

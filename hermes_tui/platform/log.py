@@ -18,7 +18,7 @@ from hermes_tui.platform.own_files import open_own
 
 __all__ = ["write_failure"]
 
-_LIMIT = 256 * 1024
+_LIMIT = 256 * 1024  # bytes, then it is `.log.1`, and the one before goes
 _FRAMES = 60
 """The innermost ones; enough for any error but endless recursion."""
 

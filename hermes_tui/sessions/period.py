@@ -13,7 +13,7 @@ _BACK = re.compile(r"(\d{1,6})\s*(mo|[mhdwy])")
 _MINUTES = {"m": 1, "h": 60}
 _DAYS = {"d": 1, "w": 7, "mo": 30, "y": 365}
 _CALENDAR = re.compile(r"(\d{4})(?:-(\d{1,2})?(?:-(\d{1,2})?)?)?")
-_TICK = timedelta(microseconds=1)
+_TICK = timedelta(microseconds=1)  # the end of a day is the first moment of the next
 
 
 def parse_when(text: str, now: datetime) -> datetime | date:

@@ -27,7 +27,7 @@ LIMIT = 64 << 20
 _BLOB = re.compile(r"blob:sha256:([a-f0-9]{64})")
 """As omp's `parseBlobRef` has it: nothing else becomes a part of a path."""
 _FILE_URL = re.compile(r"file://(?:localhost)?(?=/)", re.IGNORECASE)
-_LONGEST = 4096
+_LONGEST = 4096  # PATH_MAX of Linux, so what is longer is no path
 
 
 def file_place(name: str) -> str:

@@ -34,8 +34,8 @@ READ_TIMEOUT = 20.0
 """Seconds that one reading may take in all, whatever the server says or does not say."""
 STATEMENT_TIMEOUT = 15_000
 """Milliseconds, as in the next two."""
-LOCK_TIMEOUT = 1_000
-IDLE_TIMEOUT = 60_000
+LOCK_TIMEOUT = 1_000  # ms; a table that is being changed must not hold up a list
+IDLE_TIMEOUT = 60_000  # ms; a reader that was stopped would keep rows from being vacuumed
 
 
 class _Bytes(Loader):

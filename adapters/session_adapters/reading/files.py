@@ -52,7 +52,7 @@ T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
 
 BLOCK = 1 << 20
-_AT_ONCE = 1 << 30
+_AT_ONCE = 1 << 30  # Linux reads 2 GB in one call at most, and macOS refuses more
 LINE_LIMIT = 32 << 20
 """Bytes. A longer line is passed over and reported; it is never held in memory as a whole. Requests to models, with
 all their images, are not larger."""

@@ -11,12 +11,12 @@ from typing import Any
 
 __all__ = ["read_yaml"]
 
-_BYTES = 4 << 20
+_BYTES = 4 << 20  # before anything is parsed: YAML takes many times as much
 _DEPTH = 32
 """Collections in collections."""
 _NODES = 100_000
 """Scalars and collections, those that a merge (`<<`) puts in among them."""
-_ALIASES = 1_000
+_ALIASES = 1_000  # aliases of aliases make gigabytes out of a few lines
 _NUMBER = 64
 """Characters of the longest number: longer ones stay texts."""
 _TAG = "tag:yaml.org,2002:"

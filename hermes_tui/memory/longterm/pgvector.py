@@ -18,7 +18,7 @@ __all__ = ["PgVectorStore"]
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,50}", re.ASCII)
 _COLUMNS = "id::text, agent_id, session_id, role, content, made_at, message_index"
-_LOCK = 0x4845_4356
+_LOCK = 0x4845_4356  # «HECV»: nobody else is likely to lock that number
 
 
 class PgVectorStore:

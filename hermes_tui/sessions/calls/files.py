@@ -11,7 +11,7 @@ from session_adapters.model import ToolCall
 __all__ = ["FileTouch", "files_touched", "relative_path"]
 
 FileTouch = Literal["edited", "read"]
-_LONGEST = 4096
+_LONGEST = 4096  # PATH_MAX of Linux, so what is longer is no path
 
 
 def files_touched(calls: Iterable[ToolCall], cwd: str | None) -> dict[str, FileTouch]:

@@ -11,7 +11,7 @@ from hermes_tui.sessions.calls.patches import Row
 
 __all__ = ["PlacedHunk", "Section", "compared_texts", "loose_hunk"]
 
-_CONTEXT = 3
+_CONTEXT = 3  # lines, as `diff -u` and `git` have it, so that every tool takes the patch
 _MOST_COMPARED = 20_000
 """Lines of both texts, without those that they begin and end with alike; comparing more takes too long."""
 _NO_NEWLINE = "\\ No newline at end of file"

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from session_adapters.reading.prefilter import Verbatim
     from session_adapters.reading.searchable import SessionTexts, Text, TextReader
     from session_adapters.transcript import Transcript
-    from session_adapters.usage import Usage
+    from session_adapters.usage import Counted, Usage
 
 __all__ = [
     "Adapter",
@@ -293,8 +293,7 @@ class Adapter(ABC):
             raise SessionUnreadable(unread(session.warnings))
 
     def text_reader(self, source: Source) -> TextReader | None:
-        """A reader that can go on where it stopped, so that a line that is added costs no more than that line. None
-        where there is no better way than to read everything again."""
+        """A reader that can go on where it stopped; None where nothing is better than to read everything again."""
         return None
 
     def new_texts(self, source: Source, report: Report, marks: Mapping[str, str]) -> Iterator[SessionTexts] | None:
@@ -355,8 +354,8 @@ class Adapter(ABC):
         fold.add(session.messages)
         return session, fold, session.raw.get("leftOut", 0)
 
-    def in_full(self, source: Source, report: Report) -> tuple[Sequence[SessionSummary], Iterable[Usage]] | None:
-        """The summaries, exact, and `usage` of all of them, in one pass; None where each takes a pass anyway."""
+    def counter(self, source: Source) -> Callable[[Source, Report], Counted] | None:
+        """What gives exact summaries and `usage` in one pass, and again later; None where each takes its own."""
         return None
 
     def session_calls(self, source: Source, session: Session) -> Iterator[Usage]:

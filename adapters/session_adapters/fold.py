@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from copy import copy
 from datetime import datetime
 from typing import Any
 
 from msgspec.structs import replace
 
 from session_adapters.model import Message, MessageKind, Role, Session, SessionSummary, TokenUsage, Visibility
-from session_adapters.usage import Usage, call_of, summed, usage_of
+from session_adapters.usage import Calls, Usage, call_of, summed, usage_of
 
 __all__ = ["SessionFold", "messages_usage"]
 
@@ -52,8 +53,19 @@ class SessionFold:
         self._unanswered = False
         self._models: tuple[Counter[str], Counter[str]] = (Counter(), Counter())
         self._latest: dict[str, int] = {}
-        self._calls: tuple[dict[str, Usage], dict[str, Usage]] = ({}, {})
+        self._calls = Calls(), Calls()
+        """The session's own, and copies."""
         self._total = TokenUsage()
+
+    def copy(self) -> SessionFold:
+        """Another one, which may be given what comes next."""
+        other = copy(self)
+        vars(other).update(
+            _models=(Counter(self._models[0]), Counter(self._models[1])),
+            _latest=dict(self._latest),
+            _calls=(self._calls[0].copy(), self._calls[1].copy()),
+        )
+        return other
 
     def step(
         self, role: Role, kind: MessageKind = "message", *, visibility: Visibility = "live", messages: int = 1
@@ -113,7 +125,7 @@ class SessionFold:
                 usd=earlier.usd if call.usd is None else call.usd,
                 estimated=earlier.estimated if call.usd is None else call.estimated,
             )
-        calls[key] = call
+        calls.put(key, call)
 
     def at_least(self, total: TokenUsage) -> None:
         """The agent's own sum, which stands for calls that were not read."""
@@ -127,22 +139,22 @@ class SessionFold:
     @property
     def tokens(self) -> TokenUsage:
         """Of the session's own calls."""
-        return max(summed(self._calls[0].values())[0], self._total, key=lambda tokens: tokens.total)
+        return max(summed(self._calls[0])[0], self._total, key=lambda tokens: tokens.total)
 
     @property
     def usd(self) -> float:
         """Dollars that were recorded with the session's own calls."""
-        return summed(self._calls[0].values())[1] or 0.0
+        return summed(self._calls[0])[1] or 0.0
 
     @property
     def inherited_tokens(self) -> TokenUsage:
         """Of the calls that were copied from a parent."""
-        return summed(self._calls[1].values())[0]
+        return summed(self._calls[1])[0]
 
     @property
     def inherited_usd(self) -> float:
         """Dollars that were recorded with the calls that were copied from a parent."""
-        return summed(self._calls[1].values())[1] or 0.0
+        return summed(self._calls[1])[1] or 0.0
 
     @property
     def own_models(self) -> tuple[str, ...]:
@@ -174,11 +186,11 @@ class SessionFold:
         """The calls of the session that was summed up so, each once, with `copies` also those that were copied from a
         parent, and what it used beside them by its own word. Its model stands in where a call names none."""
         own, inherited = self._calls
-        for calls, copied in ((own, False), (inherited if copies else {}, True)):
-            for call in calls.values():
+        for calls, copied in ((own, False), (inherited if copies else (), True)):
+            for call in calls:
                 model = call.model or session.model
                 yield replace(call, session_id=session.session_id, model=model, inherited=copied)
-        used, paid = summed(own.values())
+        used, paid = summed(own)
         cost = session.cost.total_usd if session.cost is not None else 0.0
         if cost - (paid or 0.0) > _MILLS or (not own and (session.cost or session.tokens)):
             yield _untold(session, used, paid or 0.0)

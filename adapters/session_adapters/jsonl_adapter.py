@@ -5,20 +5,21 @@ from __future__ import annotations
 import os
 import sys
 from abc import abstractmethod
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
 from copy import copy
 from itertools import chain
-from typing import ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 from session_adapters.activity import Activity
 from session_adapters.base import Adapter, Report, Root, Source, unique
 from session_adapters.fold import SessionFold, messages_usage
+from session_adapters.growing.counter import Begun, LinesCounter, Pairs
+from session_adapters.growing.texts import LinesReader, place_of, turn_above, turn_start
 from session_adapters.model import Message, Session, SessionSummary
 from session_adapters.reading.damage import reading_session, reason_of
 from session_adapters.reading.files import is_whole, lines, open_file, read_at
 from session_adapters.reading.folders import problem_in, report_damage
-from session_adapters.reading.follower import LinesReader, place_of, turn_above, turn_start
 from session_adapters.reading.searchable import Text
 from session_adapters.transcript import PAGE, PART, Builder, Change, Transcript
 from session_adapters.usage import Usage
@@ -49,7 +50,7 @@ class JsonlAdapter(Adapter):
         """Every session file under a root."""
 
     @abstractmethod
-    def counted(self, source: Source, report: Report, *, exact: bool) -> Sequence[tuple[SessionSummary, SessionFold]]:
+    def counted(self, source: Source, report: Report, *, exact: bool) -> Pairs[SessionFold]:
         """The sessions in `source` (see `Adapter.summaries`), each with what its messages add up to. Raises `OSError`
         and `ValueError` for a file that cannot be read."""
 
@@ -65,14 +66,19 @@ class JsonlAdapter(Adapter):
         """See `Adapter.usage`: of the pass that sums up the file."""
         yield from self._calls(self._counted(source, lambda problem: None, report, exact=True), session_ids)
 
-    def in_full(self, source: Source, report: Report) -> tuple[Sequence[SessionSummary], Iterable[Usage]]:
-        """See `Adapter.in_full`."""
-        counted = self._counted(source, report, report, exact=True)
-        return [summary for summary, _ in counted], self._calls(counted)
+    def counter(self, source: Source) -> LinesCounter[Any, SessionFold]:
+        """See `Adapter.counter`."""
+        return LinesCounter(self.begin, self.sum_up, lambda s, r: self._counted(s, r, r, exact=True), self._calls)
 
-    def _calls(
-        self, counted: Iterable[tuple[SessionSummary, SessionFold]], session_ids: Collection[str] | None = None
-    ) -> Iterator[Usage]:
+    def begin(self, source: Source, fd: int, size: int) -> Begun[Any] | None:
+        """What takes every line of a source once, for `sum_up`; see `LinesCounter`."""
+        return None
+
+    def sum_up(self, source: Source, survey: Any, size: int, report: Report) -> Pairs[SessionFold]:
+        """As `counted`, by a survey that was given all lines and may be given others yet."""
+        raise NotImplementedError
+
+    def _calls(self, counted: Pairs[SessionFold], session_ids: Collection[str] | None = None) -> Iterator[Usage]:
         for summary, fold in counted:
             if session_ids is None or summary.session_id in session_ids:
                 yield from fold.usage(summary, copies=self.copied_calls)
@@ -91,9 +97,7 @@ class JsonlAdapter(Adapter):
         """See `Adapter.session_calls`."""
         return messages_usage(session)
 
-    def _counted(
-        self, source: Source, note: Report, report: Report, *, exact: bool
-    ) -> Sequence[tuple[SessionSummary, SessionFold]]:
+    def _counted(self, source: Source, note: Report, report: Report, *, exact: bool) -> Pairs[SessionFold]:
         """`counted`, where damage is said to `note`, and to `report` why nothing could be read."""
         try:
             return self.counted(source, note, exact=exact)
@@ -144,15 +148,7 @@ class JsonlTranscript(Transcript, Generic[B]):
     differs in those bytes, it is read anew. A torn last line waits for its newline.
     """
 
-    def __init__(
-        self,
-        agent: str,
-        session_id: str,
-        path: str,
-        builder: Callable[[], B],
-        *,
-        page: int = PAGE,
-    ) -> None:
+    def __init__(self, agent: str, session_id: str, path: str, builder: Callable[[], B], *, page: int = PAGE) -> None:
         super().__init__(agent, session_id, path)
         self.size = 0
         """Bytes of the file when it was last looked at."""

@@ -5,22 +5,44 @@ from __future__ import annotations
 import os
 import sys
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
 from session_adapters.base import Report, Root, SessionMissing, SessionUnreadable, Source
 from session_adapters.fold import SessionFold
+from session_adapters.growing.counter import Begun, Pairs
+from session_adapters.growing.texts import LinesReader
 from session_adapters.jsonl_adapter import JsonlAdapter, JsonlTranscript
 from session_adapters.model import EPOCH, Problem, Session, SessionSummary
 from session_adapters.reading.ends import read_ends
-from session_adapters.reading.files import is_whole, lines, open_file
+from session_adapters.reading.files import Line, is_whole, lines, open_file
 from session_adapters.reading.folders import file_source, problem_in, report_damage, status_of
-from session_adapters.reading.follower import LinesReader
 from session_adapters.text import one_line
 from session_adapters.transcript import Builder
 
 __all__ = ["LinesAdapter"]
+
+
+class _Survey:
+    """What messages add up to that are let go once they are settled."""
+
+    def __init__(self, builder: Builder) -> None:
+        self.builder = builder
+        self._fold = SessionFold()
+
+    def give(self, line: Line) -> None:
+        """Take in the next line."""
+        self.builder.give(line)
+        if self.builder.take_full():
+            self._fold.add(self.builder.drain())
+
+    @property
+    def so_far(self) -> SessionFold:
+        """What all of them add up to by now."""
+        fold = self._fold.copy()
+        fold.add(self.builder.messages)
+        return fold
 
 
 class LinesAdapter(JsonlAdapter):
@@ -50,25 +72,32 @@ class LinesAdapter(JsonlAdapter):
                 place = {"root": str(root.path), "layout": root.layout}
                 yield file_source(self.name, str(path), status, session_id=path.stem, **place)
 
-    def counted(self, source: Source, report: Report, *, exact: bool) -> Sequence[tuple[SessionSummary, SessionFold]]:
+    def counted(self, source: Source, report: Report, *, exact: bool) -> Pairs[SessionFold]:
         """See `JsonlAdapter.counted`."""
-        builder, fold = self.builder(source), SessionFold()
+        survey = _Survey(self.builder(source))
         with open_file(source.path) as fd:
             size = os.fstat(fd).st_size
             ends = None if exact else read_ends(fd, size, self.head, self.tail)
             for line in (*ends.head, *ends.tail) if ends is not None else lines(fd, 0, size):
                 if line.complete or (not line.too_long and is_whole(line.data)):
-                    builder.give(line)
-                if builder.take_full():
-                    fold.add(builder.drain())
-        fold.add(builder.messages)
-        report_damage(source, builder.damaged, report)
+                    survey.give(line)
+        return self.sum_up(source, survey, size, report, partial=ends is not None and not ends.whole)
+
+    def begin(self, source: Source, fd: int, size: int) -> Begun[_Survey]:
+        """See `JsonlAdapter.begin`."""
+        return Begun(_Survey(self.builder(source)))
+
+    def sum_up(
+        self, source: Source, survey: _Survey, size: int, report: Report, *, partial: bool = False
+    ) -> Pairs[SessionFold]:
+        """See `JsonlAdapter.sum_up`."""
+        fold, damaged = survey.so_far, survey.builder.damaged
+        report_damage(source, damaged, report)
         if not fold.messages:
-            if not builder.damaged:
+            if not damaged:
                 report(problem_in(source, "holds no message"))
             return ()
-        partial = ends is not None and not ends.whole
-        return ((_summary(source, fold, size, len(builder.damaged), partial=partial), fold),)
+        return ((_summary(source, fold, size, len(damaged), partial=partial), fold),)
 
     def open(self, source: Source, session_id: str) -> JsonlTranscript[Builder]:
         """See `Adapter.open`."""

@@ -6,14 +6,18 @@ several files, since forks and resumed sessions copy their history: whoever adds
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import zlib
+from collections.abc import Iterable, Iterator, Sequence
+from copy import copy
+from itertools import islice
 from operator import attrgetter
 
-from msgspec import Struct
+from msgspec import Struct, msgpack
 
-from session_adapters.model import Message, TokenUsage
+from session_adapters.growing.hashes import Hashes
+from session_adapters.model import Message, SessionSummary, TokenUsage
 
-__all__ = ["Usage", "call_of", "summed", "usage_of"]
+__all__ = ["Calls", "Counted", "Usage", "call_of", "summed", "usage_of"]
 
 _NO_TOKENS = TokenUsage()
 _FIGURES = attrgetter(*TokenUsage.__struct_fields__)
@@ -62,6 +66,69 @@ class Usage(Struct, frozen=True, array_like=True, gc=False):
             thinking_tokens=self.thinking_tokens,
             cache_write_hour_tokens=self.cache_write_hour_tokens,
         )
+
+
+Counted = tuple[Sequence[SessionSummary], Iterable[Usage]]
+"""The sessions in a source, exact, and every call of theirs."""
+_PACK = 512
+"""Calls that are packed together."""
+_ENCODE = msgpack.Encoder().encode
+_DECODE = msgpack.Decoder(list[tuple[str, Usage]]).decode
+
+
+class Calls:
+    """Calls by their keys, in the order in which these came. Those that came long ago are packed: of a session that
+    is followed for weeks there are tens of thousands, and few are said again."""
+
+    def __init__(self) -> None:
+        self._packed: list[bytes] = []
+        self._known = Hashes()
+        """Of the keys of those that are packed."""
+        self._fresh: dict[str, Usage] = {}
+        self._most = 2 * _PACK
+
+    def __len__(self) -> int:
+        return len(self._fresh) + _PACK * len(self._packed)
+
+    def __contains__(self, key: str) -> bool:
+        return key in self._fresh or hash(key) in self._known
+
+    def __iter__(self) -> Iterator[Usage]:
+        for one in self._packed:
+            yield from (call for _, call in _DECODE(zlib.decompress(one)))
+        yield from self._fresh.values()
+
+    def get(self, key: str) -> Usage | None:
+        """The call with that key."""
+        if hash(key) in self._known:
+            before = [pair for one in self._packed for pair in _DECODE(zlib.decompress(one))]
+            self._fresh = {**dict(before), **self._fresh}
+            self._packed, self._known, self._most = [], Hashes(), 2 * len(self._fresh)
+        return self._fresh.get(key)
+
+    def put(self, key: str, call: Usage) -> None:
+        """Put it in the place of the one with that key, for which `get` was asked, or behind all others."""
+        self._fresh[key] = call
+        if len(self._fresh) >= self._most:
+            self._pack()
+
+    def _pack(self) -> None:
+        first = dict(islice(self._fresh.items(), _PACK))
+        try:
+            packed = zlib.compress(_ENCODE(list(first.items())), 1)
+        except (OverflowError, ValueError):  # a number too large for MessagePack
+            self._most *= 2
+            return
+        self._packed.append(packed)
+        for key in first:
+            self._known.add(hash(key))
+            del self._fresh[key]
+
+    def copy(self) -> Calls:
+        """Another one, to which others may be added."""
+        other = copy(self)
+        vars(other).update(_packed=[*self._packed], _fresh=dict(self._fresh), _known=self._known.copy())
+        return other
 
 
 def summed(calls: Iterable[Usage]) -> tuple[TokenUsage, float | None]:

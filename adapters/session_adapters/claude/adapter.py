@@ -41,12 +41,13 @@ from session_adapters.claude.records import Marks
 from session_adapters.claude.relate import relate
 from session_adapters.claude.summary import ClaudeSurvey, Part, ends, feed_all
 from session_adapters.fold import SessionFold
+from session_adapters.growing.counter import Begun, Pairs
+from session_adapters.growing.texts import LinesReader
 from session_adapters.jsonl_adapter import JsonlAdapter, JsonlTranscript
 from session_adapters.model import Session, SessionSummary
 from session_adapters.reading.damage import reading_session
 from session_adapters.reading.files import Decoder, Line, lines, open_file
 from session_adapters.reading.folders import problem_in, report_damage
-from session_adapters.reading.follower import LinesReader
 from session_adapters.reading.prefilter import Verbatim
 from session_adapters.reading.searchable import Rewritten, Text
 from session_adapters.transcript import Transcript
@@ -79,17 +80,28 @@ class ClaudeAdapter(JsonlAdapter):
         yield from list_sources(root.path, report)
         tell_damage(root.path, report)
 
-    def counted(self, source: Source, report: Report, *, exact: bool) -> Sequence[tuple[SessionSummary, SessionFold]]:
+    def counted(self, source: Source, report: Report, *, exact: bool) -> Pairs[SessionFold]:
         """See `JsonlAdapter.counted`."""
         with open_file(source.path) as fd:
             size = os.fstat(fd).st_size
-            copies = read_copies(fd, size)
-            survey = ClaudeSurvey(source.session_id, subagent=is_helper(source), copies=copies, brief=True)
+            survey = self.begin(source, fd, size).survey
             if exact:
                 feed_all(fd, 0, size, survey)
                 part: Part = "whole"
             else:
                 part = ends(fd, size, survey, head=self.head, tail=self.tail)
+        return self.sum_up(source, survey, size, report, part)
+
+    def begin(self, source: Source, fd: int, size: int) -> Begun[ClaudeSurvey]:
+        """See `JsonlAdapter.begin`."""
+        copies = read_copies(fd, size)
+        survey = ClaudeSurvey(source.session_id, subagent=is_helper(source), copies=copies, brief=True)
+        return Begun(survey, lambda: survey.is_answered)
+
+    def sum_up(
+        self, source: Source, survey: ClaudeSurvey, size: int, report: Report, part: Part = "whole"
+    ) -> Pairs[SessionFold]:
+        """See `JsonlAdapter.sum_up`."""
         report_damage(source, survey.damaged, report)
         if not survey.records:
             if not survey.damaged and size:

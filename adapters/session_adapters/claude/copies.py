@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from session_adapters.claude.kinds import CONVERSATION
 from session_adapters.claude.records import ForkedFrom, LineHead
@@ -25,21 +25,20 @@ class Copy(Protocol):
     forked_from: ForkedFrom | str | None
 
 
-class Copies:
+class Copies(NamedTuple):
     """Tells copies by the three ways in which Claude Code makes them (`FACTS.md`, «Forks»).
 
     `/branch` names the parent on each. `--fork-session` leaves them the time they had, which is before that of the
     prompt that the file begins with. `--resume` of 1.0.x gives all of them one time, to the millisecond.
     """
 
-    def __init__(self, before: datetime | None = None, at: str | None = None) -> None:
-        self._before = before
-        self._at = at
+    before: datetime | None = None
+    at: str | None = None
 
     @property
     def is_restamped(self) -> bool:
         """Whether copies have the time at which they were made."""
-        return self._at is not None
+        return self.at is not None
 
     def has(self, record: Copy) -> bool:
         """Whether the record is a copy."""
@@ -47,10 +46,10 @@ class Copies:
             return False
         if record.forked_from is not None:
             return True
-        if self._before is not None:
+        if self.before is not None:
             moment = parse_time(record.timestamp)
-            return moment is not None and moment < self._before
-        return self._at is not None and record.timestamp == self._at
+            return moment is not None and moment < self.before
+        return self.at is not None and record.timestamp == self.at
 
 
 NO_COPIES = Copies()

@@ -44,8 +44,9 @@ class ClaudeSurvey(ClaudeBuilder):
         if brief:
             self.decoder = BRIEF
         self._fold = SessionFold()
-        self._counted = 0
-        """How many of `messages` are in the fold."""
+        self._taken = 0
+        self._summed: tuple[int, SessionFold] | None = None
+        """After how many records, and what all messages added up to."""
         self._prompted = False
         self._asked = False
         """No reply has come to the last prompt."""
@@ -75,6 +76,11 @@ class ClaudeSurvey(ClaudeBuilder):
         return self._prompted and bool(self.cwd) and began is not None
 
     @property
+    def is_answered(self) -> bool:
+        """A reply was seen: whether records are copies is told by what stands before the second one."""
+        return self._first_message is not None
+
+    @property
     def is_whole(self) -> bool:
         """Whether the whole file must be read: an old version's, whose helpers may stand anywhere in it, and whose
         copies are known by the ids of replies."""
@@ -92,10 +98,12 @@ class ClaudeSurvey(ClaudeBuilder):
 
     @property
     def fold(self) -> SessionFold:
-        """What all messages add up to; nothing more may come."""
-        self._fold.add(self.messages[self._counted :])
-        self._counted = len(self.messages)
-        return self._fold
+        """What all messages add up to by now."""
+        if self._summed is None or self._summed[0] != self._taken:
+            fold = self._fold.copy()
+            fold.add(self.messages)
+            self._summed = self._taken, fold
+        return self._summed[1]
 
     # Lines -------------------------------------------------------------------------------------------------
 
@@ -113,6 +121,7 @@ class ClaudeSurvey(ClaudeBuilder):
 
     def take(self, record: ClaudeRecord, place: str) -> None:
         """See `ClaudeBuilder.take`."""
+        self._taken += 1
         super().take(record, place)
         if self._brief and len(self.messages) > _DRAIN:
             self._fold.add(self.drain())

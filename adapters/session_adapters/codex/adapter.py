@@ -42,12 +42,13 @@ from session_adapters.codex.store import (
 )
 from session_adapters.codex.summary import CodexSurvey, summary_fields, survey_document, survey_rollout
 from session_adapters.fold import SessionFold
+from session_adapters.growing.counter import Begun, Pairs
+from session_adapters.growing.texts import LinesReader
 from session_adapters.jsonl_adapter import JsonlAdapter
 from session_adapters.model import Session, SessionSummary
 from session_adapters.reading.damage import reading_session
 from session_adapters.reading.files import lines, open_file
 from session_adapters.reading.folders import problem_in, report_damage
-from session_adapters.reading.follower import LinesReader
 from session_adapters.reading.prefilter import Verbatim
 from session_adapters.text import one_line
 from session_adapters.transcript import Transcript
@@ -88,13 +89,30 @@ class CodexAdapter(JsonlAdapter):
         yield from super().sources(report)
         self._names.read(self.environment, report)
 
-    def counted(self, source: Source, report: Report, *, exact: bool) -> Sequence[tuple[SessionSummary, SessionFold]]:
+    def counted(self, source: Source, report: Report, *, exact: bool) -> Pairs[SessionFold]:
         """See `JsonlAdapter.counted`. Tokens are those of the session's own part: what a fork took over is its
         parent's. What stands in the parent's rollout alone is counted with `exact`."""
         if is_document(source.path):
             survey = survey_document(source.path)
         else:
             survey = survey_rollout(source.path, head=self.head, tail=self.tail, exact=exact)
+        return self._summed(source, survey, report, exact=exact)
+
+    def begin(self, source: Source, fd: int, size: int) -> Begun[CodexSurvey] | None:
+        """See `JsonlAdapter.begin`. Not for one that is built on another's lines."""
+        if is_document(source.path):
+            return None
+        head = identify(lines(fd, 0, size), source.path)
+        if head.copied or head.meta.history_base is not None:
+            return None
+        survey = CodexSurvey(head, size)
+        return Begun(survey, lambda: survey.has_messages)
+
+    def sum_up(self, source: Source, survey: CodexSurvey, size: int, report: Report) -> Pairs[SessionFold]:
+        """See `JsonlAdapter.sum_up`."""
+        return self._summed(source, survey.so_far(size), report, exact=True)
+
+    def _summed(self, source: Source, survey: CodexSurvey, report: Report, *, exact: bool) -> Pairs[SessionFold]:
         report_damage(source, survey.damaged, report)
         if survey.is_empty:
             if not survey.damaged:

@@ -13,11 +13,11 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from session_adapters.codex.messages import CodexBuilder
+from session_adapters.growing.texts import turn_start
 from session_adapters.jsonl_adapter import JsonlTranscript
 from session_adapters.model import Message, Problem
 from session_adapters.reading.damage import Damage, reason_of
 from session_adapters.reading.files import lines, open_file
-from session_adapters.reading.follower import turn_start
 from session_adapters.transcript import PAGE, Change
 
 __all__ = ["Base", "Bases", "CodexTranscript"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Sequence
+from copy import copy
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -127,6 +128,7 @@ class CodexSurvey:
         self.partial = False
         self.fold = SessionFold()
         self.builders: list[CodexBuilder] = []
+        self._running: CodexBuilder | None = None
         self._messages = False
 
     @property
@@ -138,18 +140,39 @@ class CodexSurvey:
         return found
 
     @property
+    def has_messages(self) -> bool:
+        """Something stands behind the header."""
+        return self._messages or (self._running is not None and bool(self._running.messages))
+
+    @property
     def is_empty(self) -> bool:
         """No session is in there: neither a header nor a message."""
-        return not self.head.meta.id and not self._messages
+        return not self.head.meta.id and not self.has_messages
 
     def feed(self, run: Iterable[Line], *, own_from: int = 0) -> None:
         """Count a run of lines."""
         builder = self.builder(own_from)
         for line in run:
-            _take(builder, line)
-            if builder.take_full():
-                self._count(builder.drain())
+            self._give(builder, line)
         self.count(builder)
+
+    def give(self, line: Line) -> None:
+        """Take in the next line of a rollout that is read from its beginning on, and has no copies."""
+        self._running = self._running or self.builder(0)
+        self._give(self._running, line)
+
+    def so_far(self, size: int) -> CodexSurvey:
+        """What was found by now, in so many bytes; this one may be given more."""
+        found = copy(self)
+        found.size, found.fold, found.builders = size, self.fold.copy(), [*self.builders]
+        if self._running is not None:
+            found.count(self._running)
+        return found
+
+    def _give(self, builder: CodexBuilder, line: Line) -> None:
+        _take(builder, line)
+        if builder.take_full():
+            self._count(builder.drain())
 
     def builder(self, own_from: int) -> CodexBuilder:
         """One for a run of lines that is not counted yet."""

@@ -31,6 +31,7 @@ from session_adapters.copilot.store import (
 from session_adapters.copilot.summary import CopilotSurvey, fork_time, relate, summary_fields, survey_events
 from session_adapters.copilot.workspace import Workspace, read_workspace
 from session_adapters.fold import SessionFold
+from session_adapters.growing.counter import Begun, Pairs
 from session_adapters.jsonl_adapter import JsonlAdapter, JsonlTranscript
 from session_adapters.model import Message, Problem, Session, SessionSummary
 from session_adapters.reading.damage import reading_session
@@ -65,12 +66,23 @@ class CopilotAdapter(JsonlAdapter):
         """See `JsonlAdapter.listed`."""
         return list_sources(root, report)
 
-    def counted(self, source: Source, report: Report, *, exact: bool) -> Sequence[tuple[SessionSummary, SessionFold]]:
+    def counted(self, source: Source, report: Report, *, exact: bool) -> Pairs[SessionFold]:
         """See `JsonlAdapter.counted`. Counts and tokens are the session's own: what a fork took over is its
         parent's, what a helper spent is the helper's."""
         if source.layout in (DOCUMENT, HISTORY):
             return (self._document(source, report)[:2],)
         survey = survey_events(source.path, source.session_id, head=self.head, tail=self.tail, exact=exact)
+        return self._summed(source, survey, report)
+
+    def begin(self, source: Source, fd: int, size: int) -> Begun[CopilotSurvey] | None:
+        """See `JsonlAdapter.begin`."""
+        return None if source.layout in (DOCUMENT, HISTORY) else Begun(CopilotSurvey(source.session_id, size))
+
+    def sum_up(self, source: Source, survey: CopilotSurvey, size: int, report: Report) -> Pairs[SessionFold]:
+        """See `JsonlAdapter.sum_up`."""
+        return self._summed(source, survey.so_far(size), report)
+
+    def _summed(self, source: Source, survey: CopilotSurvey, report: Report) -> Pairs[SessionFold]:
         report_damage(source, survey.damaged, report)
         if survey.is_empty:
             if not survey.damaged:

@@ -6,6 +6,7 @@ import os
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from copy import copy
 from datetime import datetime
 from typing import Any
 
@@ -96,6 +97,7 @@ class CopilotSurvey:
         self.parts: dict[str, AgentPart] = {"": AgentPart(session_id, "", None)}
         self.damaged = Damage()
         self.events = 0
+        self._lines = 0
         self._keep = keep
         self._reader = EventReader()
         self._cut = False
@@ -119,14 +121,29 @@ class CopilotSurvey:
 
     def feed(self, run: Iterable[Line]) -> None:
         """Count the next lines."""
-        for number, line in enumerate(run):
-            if line.too_long:
-                self._reader.damaged.skip(line)
-            elif line.complete or is_whole(line.data):
-                for found in self._reader.feed(line):
-                    self._take(found)
-            if number % _DRAIN == _DRAIN - 1 and not self._keep:
-                self._count(drain=True)
+        for line in run:
+            self.give(line)
+
+    def give(self, line: Line) -> None:
+        """Count the next line."""
+        if line.too_long:
+            self._reader.damaged.skip(line)
+        elif line.complete or is_whole(line.data):
+            for found in self._reader.feed(line):
+                self._take(found)
+        self._lines += 1
+        if self._lines % _DRAIN == 0 and not self._keep:
+            self._count(drain=True)
+
+    def so_far(self, size: int) -> CopilotSurvey:
+        """What was found by now, in so many bytes; this one may be given more."""
+        found = copy(self)
+        found.size, found.damaged = size, Damage()
+        found.parts = {agent: copy(part) for agent, part in self.parts.items()}
+        for part in found.parts.values():
+            part.fold = part.fold.copy()
+        found.finish()
+        return found
 
     def _count(self, *, drain: bool) -> None:
         for part in self.parts.values():
@@ -280,7 +297,7 @@ def relate(summaries: Sequence[SessionSummary]) -> list[SessionSummary]:
             parents[one.session_id] = one.forked_from
     for family in alike.values():
         origin, *copies = sorted(family, key=lambda one: (one.kind == "fork", one.created_at, one.session_id))
-        for copy in copies:
-            if copy.session_id not in parents and first_of_line(origin.session_id, parents) != copy.session_id:
-                parents[copy.session_id] = origin.session_id
+        for one in copies:
+            if one.session_id not in parents and first_of_line(origin.session_id, parents) != one.session_id:
+                parents[one.session_id] = origin.session_id
     return [as_fork(one, parents) for one in kept.values()]

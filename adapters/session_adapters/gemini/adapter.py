@@ -31,6 +31,7 @@ from session_adapters.gemini.places import (
     project_folder,
 )
 from session_adapters.gemini.survey import PROBE, GeminiSurvey, summary_of, survey
+from session_adapters.growing.counter import Begun, Pairs
 from session_adapters.jsonl_adapter import JsonlAdapter, JsonlTranscript
 from session_adapters.model import Session, SessionSummary
 from session_adapters.reading.damage import reading_session
@@ -43,6 +44,9 @@ __all__ = ["GeminiAdapter"]
 
 _PLAIN_ID = re.compile(r"(?!latest$)[0-9A-Za-z][0-9A-Za-z._-]*")
 """An id that cannot be taken for an option, nor for the word that stands for the newest session."""
+
+_KEPT = 4 << 20
+"""Bytes of a log, at most, of which what was read is kept while it grows."""
 
 
 class GeminiAdapter(JsonlAdapter):
@@ -67,9 +71,21 @@ class GeminiAdapter(JsonlAdapter):
         """See `JsonlAdapter.listed`."""
         return list_sources(root, report)
 
-    def counted(self, source: Source, report: Report, *, exact: bool) -> Sequence[tuple[SessionSummary, SessionFold]]:
+    def counted(self, source: Source, report: Report, *, exact: bool) -> Pairs[SessionFold]:
         """See `JsonlAdapter.counted`. Counts and tokens are those of the whole log, with what was undone."""
-        found = survey(source.path, head=self.head, tail=self.tail, exact=exact)
+        return self._summed(source, survey(source.path, head=self.head, tail=self.tail, exact=exact), report)
+
+    def begin(self, source: Source, fd: int, size: int) -> Begun[GeminiBuilder] | None:
+        """See `JsonlAdapter.begin`. Any line may change any message: of a very long log they are not all kept."""
+        if size > _KEPT or is_document(read_at(fd, 0, min(size, PROBE))):
+            return None
+        return Begun(GeminiBuilder(glance=True))
+
+    def sum_up(self, source: Source, survey: GeminiBuilder, size: int, report: Report) -> Pairs[SessionFold]:
+        """See `JsonlAdapter.sum_up`."""
+        return self._summed(source, GeminiSurvey(survey, size), report)
+
+    def _summed(self, source: Source, found: GeminiSurvey, report: Report) -> Pairs[SessionFold]:
         summary = self._summary(source, found)
         damaged = found.builder.damaged
         report_damage(source, damaged, report, session_id=summary.session_id)

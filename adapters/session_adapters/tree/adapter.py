@@ -9,19 +9,20 @@ session with one or more files (the document's).
 from __future__ import annotations
 
 import os
-import re
 import stat
 from collections.abc import Collection, Iterator, Sequence
 from functools import partial
+from itertools import chain
 from pathlib import Path
 
 from session_adapters.base import Adapter, Report, Root, SessionMissing, SessionUnreadable, Source, unique
+from session_adapters.growing.counter import Begun, LinesCounter
 from session_adapters.model import Problem, Session, SessionSummary
 from session_adapters.reading.damage import REPORTED
 from session_adapters.reading.folders import file_source
 from session_adapters.reading.searchable import Text
 from session_adapters.transcript import PAGE
-from session_adapters.tree.ends import gather, probe
+from session_adapters.tree.ends import gather, header_id, named_id, probe, stem_id
 from session_adapters.tree.follower import BranchReader, branched_texts
 from session_adapters.tree.summary import TreeCounts, relate_files
 from session_adapters.tree.transcript import TreeTranscript
@@ -34,9 +35,6 @@ FOLDER = "folder"
 """Layouts of a `Source`; what a folder holds is found out when it is read."""
 DOCUMENT = "document"
 """`raw["layout"]` of a session in the document's layout."""
-
-_NAME = re.compile(r"\d{4}-\d\d-\d\dT[\d-]{8,}Z?_(.+)\.jsonl")
-"""`<ISO time with dashes>_<id>.jsonl`."""
 
 
 class TreeAdapter(Adapter):
@@ -60,7 +58,7 @@ class TreeAdapter(Adapter):
         """A folder of sessions, or one session's folder: the file names tell in which way to look."""
         entries = self._listed(Path(folder.path), report)
         files = [entry for entry in entries if entry.name.endswith(".jsonl") and not is_directory(entry)]
-        if files and not any(_NAME.fullmatch(entry.name) for entry in files):
+        if files and not any(named_id(entry.name) for entry in files):
             yield from self._whole_folder(folder, files, root, report)
         else:
             for entry in files:
@@ -104,8 +102,7 @@ class TreeAdapter(Adapter):
         if reason:
             report(Problem(agent=self.name, path=path, reason=reason))
             return None
-        named = _NAME.fullmatch(path, path.rfind("/") + 1)
-        session_id = named.group(1) if named else ""
+        session_id = named_id(path)
         place = {"root": str(root.path), "layout": FILE, "profile": root.profile}
         return file_source(self.name, path, status, session_id=session_id, **place)
 
@@ -143,7 +140,7 @@ class TreeAdapter(Adapter):
         if named:
             return named[0]
         for source in listed:
-            if any(self._header_id(path) == session_id for path in self._paths(source)):
+            if any(header_id(path) == session_id for path in self._paths(source)):
                 return source
         return None
 
@@ -162,21 +159,31 @@ class TreeAdapter(Adapter):
         counts = probe(source.path) if source.layout != FOLDER else None
         if counts is None or counts.header is None:
             return None
-        return counts.header.id or _stem_id(source.path), counts.header.cwd or ""
-
-    @staticmethod
-    def _header_id(path: str) -> str | None:
-        """The id that a file's header gives; empty for a file of records without header, None for another."""
-        counts = probe(path)
-        if counts is not None and counts.header is not None:
-            return counts.header.id or _stem_id(path)
-        return "" if counts is not None and counts.is_document else None
+        return counts.header.id or stem_id(source.path), counts.header.cwd or ""
 
     # Summaries ---------------------------------------------------------------------------------------------
 
     def summaries(self, source: Source, report: Report, *, exact: bool = False) -> Sequence[SessionSummary]:
         """See `Adapter.summaries`."""
         return [summary for summary, _ in self._counted(source, report, exact=exact)]
+
+    def counter(self, source: Source) -> LinesCounter[TreeCounts, TreeCounts]:
+        """See `Adapter.counter`."""
+
+        def whole(source: Source, report: Report) -> Sequence[tuple[SessionSummary, TreeCounts]]:
+            return self._counted(source, report, exact=True)
+
+        return LinesCounter(lambda source, fd, size: Begun(TreeCounts()), self._sum_up, whole, _calls)
+
+    def _sum_up(
+        self, source: Source, counts: TreeCounts, size: int, report: Report
+    ) -> Sequence[tuple[SessionSummary, TreeCounts]] | None:
+        """As `_counted`, of one file of entries."""
+        if not counts.is_session:
+            return None
+        summary = self._summary(source, source.path, counts, partial=False)
+        self._report_damage(source.path, counts, summary.session_id, report)
+        return [(self.placed(source, summary), counts)]
 
     def _counted(self, source: Source, report: Report, *, exact: bool) -> list[tuple[SessionSummary, TreeCounts]]:
         """The sessions in `source`, each with what was gathered of it."""
@@ -197,8 +204,7 @@ class TreeAdapter(Adapter):
                 elif counts.damaged:
                     self._report(report, path, "holds no session that can be read")
                     continue
-                for place, reason in counts.damaged.places(limit=REPORTED):
-                    self._report(report, path, reason, place, session_id)
+                self._report_damage(path, counts, session_id, report)
             except OSError as error:
                 self._report(report, path, f"cannot be read: {error.strerror or error}")
         if parts:
@@ -208,6 +214,10 @@ class TreeAdapter(Adapter):
     def placed(self, source: Source, summary: SessionSummary) -> SessionSummary:
         """The summary with what the place of its file says; Pi's says nothing."""
         return summary
+
+    def _report_damage(self, path: str, counts: TreeCounts, session_id: str, report: Report) -> None:
+        for place, reason in counts.damaged.places(limit=REPORTED):
+            self._report(report, path, reason, place, session_id)
 
     def _report(self, report: Report, path: str, reason: str, place: str = "", session_id: str = "") -> None:
         report(Problem(agent=self.name, path=path, reason=reason, place=place, session_id=session_id))
@@ -221,7 +231,7 @@ class TreeAdapter(Adapter):
                 raw["parentSession"] = header.parent_session
         return counts.summary(
             self.name,
-            (header.id if header is not None else None) or _stem_id(path),
+            (header.id if header is not None else None) or stem_id(path),
             profile=source.profile,
             partial=partial,
             path=path,
@@ -263,7 +273,7 @@ class TreeAdapter(Adapter):
         if not session_id or not Path(source.path).exists():
             raise SessionMissing(f"{self.name} session {session_id}: {source.path} is not there any more")
         for path in self._paths(source):
-            if session_id in (self._header_id(path), _stem_id(path), Path(path).stem):
+            if session_id in (header_id(path), stem_id(path), Path(path).stem):
                 only: partial[list[str]] = partial(list, [path])
                 return TreeTranscript(self.name, session_id, path, only, page=page, blobs=self.blobs())
         if source.layout == FOLDER and session_id == source.session_id:
@@ -276,7 +286,7 @@ class TreeAdapter(Adapter):
 
     def _documents(self, source: Source) -> list[str]:
         """The files of a folder that have the document's shape."""
-        found = [path for path in self._paths(source) if self._header_id(path) == ""]
+        found = [path for path in self._paths(source) if header_id(path) == ""]
         if not found:
             raise FileNotFoundError(source.path)
         return found
@@ -310,11 +320,6 @@ class TreeAdapter(Adapter):
         return Session.of(summary, transcript.messages, raw=raw, session_id=session_id)
 
 
-def _stem_id(path: str) -> str:
-    named = _NAME.fullmatch(path, path.rfind("/") + 1)
-    return named.group(1) if named else Path(path).stem
-
-
 def _size(path: str, source: Source) -> int:
     if source.layout != FOLDER:
         return source.size
@@ -337,3 +342,7 @@ def is_directory(entry: os.DirEntry[str]) -> bool:
         return entry.is_dir()
     except OSError:  # a circle of links, or in a folder that may not be entered
         return False
+
+
+def _calls(counted: Sequence[tuple[SessionSummary, TreeCounts]]) -> Iterator[Usage]:
+    return chain.from_iterable(counts.usage(summary) for summary, counts in counted)

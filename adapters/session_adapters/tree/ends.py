@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Sequence
 from itertools import islice
+from pathlib import Path
 
 from session_adapters.reading.ends import marked_lines, read_ends
 from session_adapters.reading.files import Line, lines, open_file
-from session_adapters.tree.file import is_record
-from session_adapters.tree.records import ENTRIES, SHAPES
+from session_adapters.tree.records import SHAPES
 from session_adapters.tree.summary import TreeCounts
 
-__all__ = ["HEAD", "REACH", "TAIL", "gather", "probe"]
+__all__ = ["HEAD", "REACH", "TAIL", "gather", "header_id", "named_id", "probe", "stem_id"]
 
 HEAD = TAIL = 16 << 10
 """Bytes of a large file that a summary reads."""
@@ -25,6 +26,8 @@ _PROMPT = b'"user"'
 """Marks them, too, where the beginning holds no prompt of the session's own: a fork's come behind all it copied."""
 _PROBE = 16 << 10
 """Bytes that tell whose file it is."""
+_NAME = re.compile(r"\d{4}-\d\d-\d\dT[\d-]{8,}Z?_(.+)\.jsonl")
+"""`<ISO time with dashes>_<id>.jsonl`."""
 
 
 def gather(path: str, counts: TreeCounts, *, exact: bool) -> bool:
@@ -52,16 +55,7 @@ def _has_message(found: Iterable[Line]) -> bool:
 
 def _feed(counts: TreeCounts, found: Iterable[Line]) -> None:
     for line in found:
-        if line.too_long:
-            counts.damaged.skip(line)
-            continue
-        if not is_record(line):
-            continue
-        entries, lost = ENTRIES.all(line.data)
-        if lost:
-            counts.damaged.add(line.offset, "the line is damaged")
-        for entry in entries:
-            counts.take(entry)
+        counts.give(line)
 
 
 def probe(path: str) -> TreeCounts | None:
@@ -75,3 +69,22 @@ def probe(path: str) -> TreeCounts | None:
     except OSError:
         return None
     return counts
+
+
+def header_id(path: str) -> str | None:
+    """The id that a file's header gives; empty for a file of records without header, None for another."""
+    counts = probe(path)
+    if counts is not None and counts.header is not None:
+        return counts.header.id or stem_id(path)
+    return "" if counts is not None and counts.is_document else None
+
+
+def stem_id(path: str) -> str:
+    """The id in the name of a session file, or else the name."""
+    return named_id(path) or Path(path).stem
+
+
+def named_id(path: str) -> str:
+    """The id in the name of a session file; empty for one that is not named so."""
+    named = _NAME.fullmatch(path, path.rfind("/") + 1)
+    return named.group(1) if named else ""

@@ -13,12 +13,13 @@ from msgspec.structs import replace
 from session_adapters.fold import SessionFold
 from session_adapters.model import EPOCH, Cost, Message, MessageKind, Role, SessionSummary
 from session_adapters.reading.damage import Damage
+from session_adapters.reading.files import Line
 from session_adapters.text import one_line
 from session_adapters.times import from_epoch
-from session_adapters.tree.file import TreeShape
+from session_adapters.tree.file import TreeShape, is_record
 from session_adapters.tree.messages import entry_seconds, entry_time, tokens, usage_key, usd, without_files
-from session_adapters.tree.records import TreeEntry, TreeUsage
-from session_adapters.usage import Usage, call_of, summed
+from session_adapters.tree.records import ENTRIES, TreeEntry, TreeUsage
+from session_adapters.usage import Calls, Usage, call_of, summed
 
 __all__ = ["TreeCounts", "relate_files"]
 
@@ -57,9 +58,11 @@ class TreeCounts(TreeShape):
         self.task = ""
         self.damaged = Damage()
         self.exit_reason: str | None = None
-        self.calls: dict[str, Usage] = {}
-        """Every model call in the record, on whichever branch, by its key; whose it is is not filled in."""
+        self.calls = Calls()
+        """Every model call in the record, on whichever branch; whose it is is not filled in."""
         self._parts: dict[int, _Brief] = {}
+        self._alike: dict[_Brief, _Brief] = {}
+        """Of thousands a dozen are different."""
         self._models: Counter[str] = Counter()
         self._latest: dict[str, int] = {}
         self._chosen: str | None = None
@@ -79,6 +82,19 @@ class TreeCounts(TreeShape):
         return self.header is None and self._typed == 0 and bool(self._parts)
 
     _typed = 0
+
+    def give(self, line: Line) -> None:
+        """Take in the next line; one that a writer is in the middle of is passed over."""
+        if line.too_long:
+            self.damaged.skip(line)
+            return
+        if not is_record(line):
+            return
+        entries, lost = ENTRIES.all(line.data)
+        if lost:
+            self.damaged.add(line.offset, "the line is damaged")
+        for entry in entries:
+            self.take(entry)
 
     def take(self, record: TreeEntry) -> int | None:
         """See `TreeShape.take`; takes whole entries."""
@@ -117,7 +133,8 @@ class TreeCounts(TreeShape):
 
     def _note_messages(self, record: TreeEntry, index: int, shown: Sequence[Message], moment: float | None) -> None:
         first, calls = shown[0], sum(len(message.tool_calls) for message in shown)
-        self._parts[index] = _Brief(len(shown), calls, first.role, first.kind)
+        part = _Brief(len(shown), calls, first.role, first.kind)
+        self._parts[index] = self._alike.setdefault(part, part)
         if first.is_prompt:
             prompt = self.prompt(without_files(first.content)[:_START])
             self.first_prompt = self.first_prompt or prompt
@@ -146,7 +163,7 @@ class TreeCounts(TreeShape):
         if used is None or key in self.calls:
             return
         inherited = self.is_inherited(record.timestamp)
-        self.calls[key] = call_of("", key, moment, model, used, usd(usage), inherited=inherited)
+        self.calls.put(key, call_of("", key, moment, model, used, usd(usage), inherited=inherited))
 
     def _note_settings(self, record: TreeEntry) -> None:
         self.exit_reason = None
@@ -167,7 +184,7 @@ class TreeCounts(TreeShape):
 
     def usage(self, summary: SessionSummary) -> Iterator[Usage]:
         """The calls of the session that `summary` is of; its model stands in where none is named."""
-        for call in self.calls.values():
+        for call in self.calls:
             yield replace(call, session_id=summary.session_id, model=call.model or summary.model)
 
     @property
@@ -196,8 +213,8 @@ class TreeCounts(TreeShape):
         raw = dict(more.pop("raw", {}))
         if not more.get("partial"):  # where the middle is missing every end would count as a branch
             raw["branches"] = len(self.tree.tips(leaf))
-        used, paid = summed(call for call in self.calls.values() if not call.inherited)
-        copied, copied_usd = summed(call for call in self.calls.values() if call.inherited)
+        used, paid = summed(call for call in self.calls if not call.inherited)
+        copied, copied_usd = summed(call for call in self.calls if call.inherited)
         if copied.total:
             raw["inheritedTokens"] = copied.total
             raw["inheritedCostUsd"] = copied_usd

@@ -13,25 +13,31 @@ from msgspec.structs import replace
 from hermes_tui.sessions.catalogue.cache import CachedSource
 from hermes_tui.sessions.catalogue.sharing import share_strings
 from hermes_tui.sessions.catalogue.snapshot import AgentPlace
+from hermes_tui.sessions.catalogue.warm import WarmCounters
 from session_adapters.base import Adapter, Liveness, Source
 from session_adapters.model import Problem, SessionSummary
 from session_adapters.reading.files import PATIENCE, is_unfinished
 from session_adapters.usage import Usage
 
-__all__ = ["GONE_KEPT", "AgentSessions", "Key", "read"]
+__all__ = ["GONE_KEPT", "AgentSessions", "Key", "agents_of"]
 
 Key = tuple[str, str]
 """Path and native id of a source."""
 
 
-def read(adapter: Adapter, source: Source, *, exact: bool = False) -> CachedSource:
-    """The summaries in `source`; whatever an adapter does wrong becomes a problem in the entry."""
+def _read(adapter: Adapter, source: Source, warm: WarmCounters, *, exact: bool = False) -> CachedSource:
+    """The summaries in `source`, exact too where only what is new has to be read for that; whatever an adapter does
+    wrong becomes a problem in the entry."""
     problems: list[Problem] = []
     failed = False
     summaries: list[SessionSummary] = []
     calls: list[Usage] | None = None
+    counter = warm.take(source)
+    exact = exact or counter is not None
     try:
-        whole = adapter.in_full(source, problems.append) if exact else None
+        if exact and counter is None:
+            counter = adapter.counter(source)
+        whole = counter(source, problems.append) if counter is not None else None
         calls = None if whole is None else list(whole[1])
         for summary in whole[0] if whole is not None else adapter.summaries(source, problems.append, exact=exact):
             if summary.agent == adapter.name:
@@ -42,6 +48,8 @@ def read(adapter: Adapter, source: Source, *, exact: bool = False) -> CachedSour
     except Exception as error:
         failed = True
         problems.append(_failure(adapter.name, source.path, "reading it", error))
+    if counter is not None and not failed:
+        warm.keep(source, counter)
     entry = CachedSource(
         source=source,
         summaries=tuple(summaries),
@@ -88,8 +96,9 @@ class _Looked(NamedTuple):
 class AgentSessions:
     """One agent's sources and sessions. Not thread-safe: the catalogue holds its lock around every call."""
 
-    def __init__(self, agent: str) -> None:
+    def __init__(self, agent: str, warm: WarmCounters) -> None:
         self.agent = agent
+        self._warm = warm
         self.entries: dict[Key, CachedSource] = {}
         self.place: AgentPlace | None = None
         """Where it was looked; None before the first `read_new`."""
@@ -214,7 +223,7 @@ class AgentSessions:
         for key, source, exact in todo:
             if done and until is not None and time.thread_time() > until:
                 break
-            looked.found[key] = read(adapter, source, exact=exact).with_calls_of(self.entries.get(key))
+            looked.found[key] = self.read(adapter, source, exact=exact).with_calls_of(self.entries.get(key))
             done += 1
         self.unread = len(todo) - done
         changed = looked.gone or bool(done)
@@ -228,6 +237,11 @@ class AgentSessions:
         self.place, self._listing, self._live = looked.place, tuple(problems), live
         self._news = self._news or before != (self.place, self._listing, live)
         return changed
+
+    def read(self, adapter: Adapter, source: Source, *, exact: bool = False) -> CachedSource:
+        """What is in a source now, exact too where it was read in full before. Needs no lock; nothing is taken
+        over."""
+        return _read(adapter, source, self._warm, exact=exact)
 
     def refresh_processes(self, adapter: Adapter) -> None:
         """Look only at which sessions a process has open."""
@@ -270,6 +284,12 @@ class AgentSessions:
         except Exception as error:
             problems.append(_failure(self.agent, "", "looking for its processes", error))
             return {}
+
+
+def agents_of(names: Iterable[str]) -> dict[str, AgentSessions]:
+    """All of these: what is known of sources that grow is kept for them together."""
+    warm = WarmCounters()
+    return {name: AgentSessions(name, warm) for name in names}
 
 
 def _distinct(summaries: Iterable[SessionSummary]) -> Sequence[SessionSummary]:

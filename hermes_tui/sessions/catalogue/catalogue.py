@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from hermes_tui.errors import HermesTuiError
 from hermes_tui.sessions.adapters import AdapterBroken, Adapters
 from hermes_tui.sessions.catalogue import cache
-from hermes_tui.sessions.catalogue.agent import AgentSessions, Key, read
+from hermes_tui.sessions.catalogue.agent import AgentSessions, Key, agents_of
 from hermes_tui.sessions.catalogue.snapshot import Snapshot, newest_first
 from hermes_tui.sessions.marks import NO_ONE_MARKED, OwnMarks, with_marks
 from session_adapters.base import Adapter, Liveness, Source
@@ -101,7 +101,7 @@ class Catalogue:
                 return self._snapshot
             newest = nlargest(READ_FIRST, self._sources(), key=lambda found: found[1].modified)
             for agent, source in newest:
-                self._agents[agent].restore(read(self._adapters.get(agent), source))
+                self._agents[agent].restore(self._agents[agent].read(self._adapters.get(agent), source))
             for agent in {agent for agent, _ in newest}:
                 self._relate(agent, self._agents[agent])
             snapshot = self._publish()
@@ -274,7 +274,7 @@ class Catalogue:
     def _agents(self) -> dict[str, AgentSessions]:
         """Made on first use: which agents there are takes a search of what is installed."""
         if self._known_agents is None:
-            self._known_agents = {name: AgentSessions(name) for name in self._adapters.names}
+            self._known_agents = agents_of(self._adapters.names)
         return self._known_agents
 
     def _old_picture(self) -> cache.FirstPicture:
@@ -316,7 +316,7 @@ class Catalogue:
             adapter = self._adapters.get(agent)
         except AdapterBroken:
             return  # `_relate` says so
-        exact = read(adapter, entry.source, exact=True).with_calls_of(entry)
+        exact = self._agents[agent].read(adapter, entry.source, exact=True).with_calls_of(entry)
         with self._work:
             self._agents[agent].update(key, entry, exact)
             self._unsaved = True

@@ -2,31 +2,21 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
+from sample_homes import HOMES, case, made_long, quiet
 from session_adapters.base import Adapter, Environment, SessionMissing, SessionUnreadable, Source
 from session_adapters.fold import messages_usage
-from session_adapters.model import Problem, Session, SessionSummary
+from session_adapters.model import Session, SessionSummary
 from session_adapters.reading.searchable import texts_of
-from session_adapters.registry import BUILT_IN, adapter_class
+from session_adapters.registry import adapter_class
 from session_adapters.usage import Usage
 from support import STORES
 
-HOMES = [
-    str(home.relative_to(STORES))
-    for agent in sorted(BUILT_IN)
-    for home in sorted((STORES / agent).rglob("home*"))
-    if home.is_dir() and any(child.name.startswith(".") for child in home.iterdir())
-]
-TIMES = 12
-"""How often what was said is said once more in the homes that are made long."""
-IDS = ("id", "uuid", "parentuuid", "parentid", "interactionid")
 RELATED = {"kind", "parent_id", "forked_from", "lineage_id", "raw", "messages", "relevance_score"}
 """Fields that the comparison of sessions fills in, and facts that a whole session has besides."""
 COUNTED = {"turn_count", "message_count", "tool_call_count", "tokens", "cost", "error", "warnings"}
@@ -41,42 +31,6 @@ MORE_CALLS = {
     "pi",
 }
 """Agents whose `usage` tells more than messages do."""
-
-
-def quiet(problem: Problem) -> None:
-    """What cannot be read is the business of other tests."""
-
-
-def renamed(value: Any, number: int) -> Any:
-    """A record with ids of its own."""
-    if isinstance(value, list):
-        return [renamed(item, number) for item in value]
-    if not isinstance(value, dict):
-        return value
-    return {
-        key: f"{item}-{number}"
-        if isinstance(item, str) and (key.lower() in IDS or key.lower().endswith(("call_id", "callid", "use_id")))
-        else renamed(item, number)
-        for key, item in value.items()
-    }
-
-
-def made_long(path: Path) -> None:
-    """Say everything behind the first line once more, often."""
-    more: list[str] = []
-    for line in path.read_bytes().splitlines(keepends=True)[1:]:
-        try:
-            more.append(json.dumps(renamed(json.loads(line), 0), ensure_ascii=True).replace('-0"', '-%NUMBER%"'))
-        except ValueError:
-            continue
-    with path.open("ab") as file:
-        for number in range(TIMES):
-            file.writelines(f"{line.replace('%NUMBER%', str(number))}\n".encode() for line in more)
-
-
-def case(name: str, long: bool) -> Any:
-    """A home as a parameter of the test."""
-    return pytest.param(name, long, id=f"{name} made long" if long else name)
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from sys import getsizeof
 from hypothesis import given
 from hypothesis import strategies as st
 
-from session_adapters.reading.follower import Hashes
+from session_adapters.growing.hashes import Hashes
 
 NUMBER = st.integers(-(1 << 63), (1 << 63) - 1) | st.integers(-3, 3)
 

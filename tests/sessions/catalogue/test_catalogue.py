@@ -14,7 +14,7 @@ from typing import Any
 import apsw
 import pytest
 
-from hermes_tui.sessions.catalogue.agent import GONE_KEPT, read
+from hermes_tui.sessions.catalogue.agent import GONE_KEPT, AgentSessions
 from hermes_tui.sessions.catalogue.cache import CachedSource
 from hermes_tui.sessions.manager import SessionManager
 from session_adapters.base import Environment
@@ -267,14 +267,17 @@ def test_complete_does_not_put_old_counts_in_the_place_of_new_ones(
     catalogue = manager.catalogue
     catalogue.refresh()
 
+    read = AgentSessions.read
+
     def read_then_rewrite(*arguments: Any, **options: Any) -> CachedSource:
         """Another thread's refresh, just between the reading of a file and the taking over of what was read."""
+        monkeypatch.undo()
         entry = read(*arguments, **options)
         tiny_home.add("large", turns=1)
         catalogue.refresh()
         return entry
 
-    monkeypatch.setattr("hermes_tui.sessions.catalogue.catalogue.read", read_then_rewrite)
+    monkeypatch.setattr(AgentSessions, "read", read_then_rewrite)
     assert [one.turn_count for one in catalogue.complete(lambda: False).sessions] == [1]
 
 

@@ -4,48 +4,21 @@ from __future__ import annotations
 
 import os
 import re
-from array import array
-from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
-from session_adapters.reading.files import BLOCK, is_whole, line_start, lines, open_file, read_at, scan_at
+from session_adapters.growing.file import GrowingFile
+from session_adapters.growing.hashes import Hashes
+from session_adapters.reading.files import BLOCK, is_whole, line_start, lines, open_file, scan_at
 from session_adapters.reading.searchable import Rewritten, Text, TextReader, texts_of
 from session_adapters.tool_names import ToolNames, of_call
 from session_adapters.transcript import PAGE, Builder
 
-__all__ = ["Hashes", "LinesReader", "place_of", "turn_above", "turn_start"]
+__all__ = ["LinesReader", "place_of", "turn_above", "turn_start"]
 
 _OFFSET = re.compile(r"@?(\d{1,15})(?:\.\d+)?(?:#\d+)?")
 """The id of a message that its agent gave none: where its line begins."""
-_CHECK = 64
-"""Bytes before the known end that must be unchanged for the file to count as appended to."""
-
-
-_FRESH = 1024
-"""So many hashes are kept as a set of Python's until they are put among the others, which are in order."""
-
-
-class Hashes:
-    """They can be added and looked for, and none is taken out. Each takes nine bytes or so, a hundred in a set of
-    Python's: a session that is followed for weeks has millions."""
-
-    def __init__(self, found: Iterable[int] = ()) -> None:
-        self._settled = array("q", sorted(set(found)))
-        self._fresh: set[int] = set()
-
-    def __contains__(self, one: int) -> bool:
-        at = bisect_left(self._settled, one)
-        return one in self._fresh or (at < len(self._settled) and self._settled[at] == one)
-
-    def add(self, one: int) -> None:
-        """Know this one."""
-        if one not in self:
-            self._fresh.add(one)
-            if len(self._fresh) > max(_FRESH, len(self._settled) // 16):
-                self._settled = array("q", sorted((*self._settled, *self._fresh)))
-                self._fresh = set()
 
 
 class LinesReader(TextReader):
@@ -55,10 +28,7 @@ class LinesReader(TextReader):
         self.builder = builder
         self._path = path
         self.session_id = session_id
-        self._file: tuple[int, int] | None = None
-        self._end = 0
-        self._check = b""
-        self._unterminated = False
+        self._file = GrowingFile()
         self._given = Hashes()
         """Hashes of the ids of the messages that are no longer in the builder: this is what stays of weeks."""
         self._given_again: Counter[int] = Counter()
@@ -74,22 +44,15 @@ class LinesReader(TextReader):
         """See `TextReader.read`."""
         with open_file(self._path) as fd:
             status = os.fstat(fd)
-            if self._file is None:
-                self._file = (status.st_dev, status.st_ino)
-            elif not self._continues(fd, status):
+            if not self._file.goes_on(fd, status):
                 raise Rewritten(f"{self._path} is another file now")
-            self._unterminated = False
-            stop = status.st_size
-            for line in lines(fd, self._end, stop):
+            for line in self._file.new(fd, status.st_size):
                 if not line.complete and (line.too_long or not is_whole(line.data)):
-                    stop = line.offset  # a writer is in the middle of it
+                    self._file.leave(fd, line)  # a writer is in the middle of it
                     break
-                self._unterminated = line.offset + len(line.data) == stop
                 self.builder.give(line)
                 if self.builder.take_full():
                     yield from self._take_settled()
-            self._end = stop
-            self._check = read_at(fd, max(0, stop - _CHECK), min(_CHECK, stop))
         self._note_change()
         yield from self._numbered(len(self.builder.messages))
         self._fresh = len(self.builder.messages)
@@ -106,14 +69,6 @@ class LinesReader(TextReader):
     def lost(self) -> int:
         """See `TextReader.lost`."""
         return len(self.builder.damaged)
-
-    def _continues(self, fd: int, status: os.stat_result) -> bool:
-        if (status.st_dev, status.st_ino) != self._file or status.st_size < self._end:
-            return False
-        if read_at(fd, self._end - len(self._check), len(self._check)) != self._check:
-            return False
-        # A last line that was taken without its newline must now get one.
-        return not (self._unterminated and status.st_size > self._end and read_at(fd, self._end, 1) != b"\n")
 
     def _take_settled(self) -> Iterator[tuple[int, Text]]:
         self._note_change()

@@ -124,6 +124,25 @@ async def test_leaving_the_box_goes_back_to_the_line(program: Program, claude_ho
         await until(pilot, lambda: toasts(pilot) == ["“walrus” is not in this session"])
 
 
+async def test_each_letter_is_looked_for_from_where_it_began(program: Program, claude_home: ClaudeHome) -> None:
+    """What was typed in passing is found, too: where it does not go on as typed, nobody is left there."""
+    path = claude_home.session("A walk at the lake")
+    for said in ("A heron.", "Here we rest.", "A heron.", "We are home.", "And this is the end of it."):
+        claude_home.say(path, "assistant", said)
+    async with program(claude_home.home) as pilot:
+        main = await read(pilot)
+        before = main.pane.view.bookmark()
+        await pilot.press("slash", *"her")
+        await until(pilot, lambda: content(main) == "A heron.")
+        await pilot.press(*"ez")
+        await until(pilot, lambda: "“herez” is not in this session" in below(main))
+        await until(pilot, lambda: main.pane.view.bookmark() == before)
+        await pilot.press("backspace")
+        await until(pilot, lambda: is_at(main, "Here we rest.", "“here” 1 of 1"))
+        await pilot.press("home", "ctrl+k")
+        await until(pilot, lambda: main.pane.view.bookmark() == before and "here" not in below(main))
+
+
 async def test_a_search_of_all_is_lit_again_afterwards(program: Program, claude_home: ClaudeHome) -> None:
     walk_at_the_lake(claude_home)
     async with program(claude_home.home) as pilot:

@@ -133,13 +133,14 @@ class TranscriptFinder:
             self.stop()
             self._find(partial(self._find_next, opened, self.within, step))
 
-    def find_near(self, at: int, *, reads_on: bool) -> None:
+    def find_near(self, at: int, nowhere: Callable[[], None], *, reads_on: bool) -> None:
         """Go to the first match from the entry `at` on, or else to the nearest above, for which what is earlier is
-        only read with `reads_on`."""
+        only read with `reads_on`. `nowhere`: called where what is loaded has none."""
         self.stop()
         self.cover()
-        if self.within is not None and self._pane.opened.transcript is not None:
-            self._find(partial(self._find_near, self._pane.opened, self.within, at, reads_on=reads_on))
+        opened, within = self._pane.opened, self.within
+        if within is not None and opened.transcript is not None:
+            self._find(partial(self._find_near, opened, within, at, nowhere, reads_on=reads_on))
 
     def cover(self) -> None:
         """Close what was opened for the latest match."""
@@ -203,17 +204,23 @@ class TranscriptFinder:
         elif found is False:
             self._pane.no_more(step)
 
-    async def _find_near(self, opened: OpenTranscript, within: Within, at: int, *, reads_on: bool) -> None:
+    async def _find_near(
+        self, opened: OpenTranscript, within: Within, at: int, nowhere: Callable[[], None], *, reads_on: bool
+    ) -> None:
         if await self._go_on(opened, within, 1, at - 1) is not False:
             return
-        above = partial(self._find_above, opened, within, at, reads_on=reads_on)
+        above = partial(self._find_above, opened, within, at, nowhere, reads_on=reads_on)
         if reads_on and opened.is_cut and within.has_places:
             self._look_in_parts(1, "match", lambda: self._find(above))
         else:
             await above()
 
-    async def _find_above(self, opened: OpenTranscript, within: Within, at: int, *, reads_on: bool) -> None:
+    async def _find_above(
+        self, opened: OpenTranscript, within: Within, at: int, nowhere: Callable[[], None], *, reads_on: bool
+    ) -> None:
         found = await self._go_on(opened, within, -1, at)
+        if found is False:
+            nowhere()
         if found is False and reads_on and not opened.view.complete and within.has_places:
             self._want("match")
 

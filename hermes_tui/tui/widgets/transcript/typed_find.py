@@ -37,11 +37,13 @@ class TypedFind:
         self._began = self._pane.opened.view.bookmark()
 
     def find(self, text: str, *, last: bool = False) -> None:
-        """Go to the first match from where it began on, or the nearest above. `last`: no more will be typed."""
+        """Go to the first match from where it began on, or the nearest above, or back to there. `last`: no more will
+        be typed."""
         opened, found = self._pane.opened, self.found
         self._waiting = (text, last) if opened.summary is None else None
         if not text.strip() or opened.summary is None:
             self.end()
+            self._go_back()
             return
         if found is None or found.text != text:
             from hermes_tui.sessions.query import parse
@@ -58,7 +60,14 @@ class TypedFind:
             entries = opened.view.column.entries
             entry = self._began.cursor[0]
             at = entries.index(entry) if entry in entries else opened.view.cursor.entry
-            self._finder.find_near(at, reads_on=last)
+            self._finder.find_near(at, self._go_back, reads_on=last)
+
+    def _go_back(self) -> None:
+        """To where it began: nobody is left at a match of what was typed in passing."""
+        self._finder.cover()
+        if self._began is not None:
+            self._pane.opened.view.come_back(self._began)
+        self._pane.settle()
 
     def _is_at_match(self, found: SessionFind) -> bool:
         """It is found, and not only what was typed before."""
@@ -112,10 +121,7 @@ class TypedFind:
         """Find nothing, and go back to where it began."""
         self.end()
         self._waiting = None
-        self._finder.cover()
-        if self._began is not None:
-            self._pane.opened.view.come_back(self._began)
-        self._pane.settle()
+        self._go_back()
 
     def end(self) -> None:
         """Find nothing any more."""

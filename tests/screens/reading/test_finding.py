@@ -200,6 +200,56 @@ async def test_all_of_a_long_session_is_counted_and_little_of_it_loaded(
         await until(pilot, lambda: "The first heron." in content(main) and "“heron” 1 of 2" in below(main))
 
 
+async def test_a_long_session_is_not_read_again_for_what_is_known_of_it(
+    program: Program, claude_home: ClaudeHome, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = claude_home.session("A long walk")
+    for number in range(500):
+        claude_home.say(path, "assistant", f"We went on past {number}, " + "and on, " * 600)
+    claude_home.say(path, "assistant", "The only heron.")
+    async with program(claude_home.home) as pilot:
+        main = await read(pilot)
+        await pilot.press("slash", *"heron")
+        await until(pilot, lambda: "“heron” 1 of 1" in below(main))
+        transcript, read_again = main.pane.opened.transcript, list[str]()
+        assert transcript is not None and not transcript.complete
+        monkeypatch.setattr(transcript, "earlier", lambda: read_again.append("earlier") or 0)
+        monkeypatch.setattr(transcript, "part", lambda step: read_again.append("part"))
+        await pilot.press("enter", "N")
+        await until(pilot, lambda: toasts(pilot) == ["There is no other match in this session"])
+        await pilot.press("slash", *"walrus")
+        await until(pilot, lambda: "“walrus” is not in this session" in below(main))
+        await pilot.press("enter")
+        await until(pilot, lambda: main.focused is main.pane and not main.pane.finder.is_seeking)
+        assert main.pane.following and not read_again
+
+
+async def test_counting_leaves_the_processor_to_what_goes_to_a_match(
+    program: Program, claude_home: ClaudeHome, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = claude_home.session("A long walk")
+    claude_home.say(path, "assistant", "The first heron.")
+    for number in range(1_500):
+        claude_home.say(path, "assistant", f"We went on past {number}, " + "and on, " * 600)
+    async with program(claude_home.home) as pilot:
+        main = await read(pilot)
+        transcript, counts, looks = main.pane.opened.transcript, threading.Event(), threading.Event()
+        assert transcript is not None
+        load_part, stream = type(transcript).load_part, transcript.stream()
+        assert stream is not None
+        monkeypatch.setattr(
+            type(transcript), "load_part", lambda self, step: looks.wait(30) and load_part(self, step)
+        )
+        monkeypatch.setattr(transcript, "stream", lambda: (one for one in stream if counts.wait(30)))
+        await pilot.press("slash", *"heron", "enter")
+        await until(pilot, lambda: "looking for it" in below(main))
+        counts.set()
+        await pilot.pause(0.5)
+        assert "“heron” 0 so far, 0 % read" in below(main)
+        looks.set()
+        await until(pilot, lambda: "The first heron." in content(main) and "“heron” 1 of 1" in below(main))
+
+
 async def test_the_help_says_which_key_looks_where(program: Program, claude_home: ClaudeHome) -> None:
     walk_at_the_lake(claude_home)
     async with program(claude_home.home) as pilot:

@@ -38,6 +38,8 @@ class TranscriptFinder:
         """What finds the matches; None while there is no search."""
         self._searched: Within | None = None
         """What a search of all sessions lights."""
+        self._may_be_elsewhere: Callable[[], bool] | None = None
+        """Whether a match of it may be in what is not loaded; None where nobody knows."""
         self._uncovered = UncoveredMatch()
         self._wanted = ""
         """What is looked for in what is earlier: `first`, `landmark`, `message`, `match` or one of `_EDGES`."""
@@ -63,6 +65,11 @@ class TranscriptFinder:
         return bool(self._wanted) or self._parts.is_under_way or self._entering
 
     @property
+    def reads_parts(self) -> bool:
+        """Parts that are not loaded are being read."""
+        return self._parts.is_under_way
+
+    @property
     def progress(self) -> str:
         """What is being read to find something, for the border."""
         return self._parts.progress or ("reading what is earlier, esc stops" if self.needs_earlier else "")
@@ -79,9 +86,13 @@ class TranscriptFinder:
 
     # What is asked for -------------------------------------------------------------------------------------
 
-    def light(self, within: Within | None, *, own: bool = False) -> None:
-        """Light what this finds, until it is None; `find_next` goes from match to match. What is found in the session
-        alone (`own`) takes the place of what a search of all has found."""
+    def light(
+        self, within: Within | None, *, own: bool = False, may_be_elsewhere: Callable[[], bool] | None = None
+    ) -> None:
+        """Light what this finds, until it is None; `find_next` goes from match to match, in what is not loaded as long
+        as one `may_be_elsewhere`. What is found in the session alone (`own`) takes the place of what a search of all
+        has found."""
+        self._may_be_elsewhere = may_be_elsewhere
         if own:
             within = within or self._searched
         else:
@@ -197,9 +208,9 @@ class TranscriptFinder:
         if await self._go_on_anywhere(opened, within, step, opened.view.cursor.entry):
             return
         found = await self._go_on(opened, within, step, opened.view.cursor.entry)
-        if found is False and step < 0 and not opened.view.complete and within.has_places:
+        if found is False and step < 0 and not opened.view.complete and self._reads_for(within):
             self._want("match")
-        elif found is False and step > 0 and opened.is_cut:
+        elif found is False and step > 0 and opened.is_cut and self._reads_for(within):
             self._look_in_parts(1, "match")
         elif found is False:
             self._pane.no_more(step)
@@ -210,7 +221,7 @@ class TranscriptFinder:
         if await self._go_on(opened, within, 1, at - 1) is not False:
             return
         above = partial(self._find_above, opened, within, at, nowhere, reads_on=reads_on)
-        if reads_on and opened.is_cut and within.has_places:
+        if reads_on and opened.is_cut and self._reads_for(within):
             self._look_in_parts(1, "match", lambda: self._find(above))
         else:
             await above()
@@ -221,8 +232,12 @@ class TranscriptFinder:
         found = await self._go_on(opened, within, -1, at)
         if found is False:
             nowhere()
-        if found is False and reads_on and not opened.view.complete and within.has_places:
+        if found is False and reads_on and not opened.view.complete and self._reads_for(within):
             self._want("match")
+
+    def _reads_for(self, within: Within) -> bool:
+        """What is not loaded may have a match."""
+        return within.has_places and (self._may_be_elsewhere is None or self._may_be_elsewhere())
 
     def _is_stale(self, opened: OpenTranscript, within: Within) -> bool:
         """Something else is shown, or looked for, by now."""

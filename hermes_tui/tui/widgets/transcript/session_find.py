@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from asyncio import sleep
 from collections.abc import Callable, Sequence
 from time import monotonic
 from typing import TYPE_CHECKING
@@ -55,14 +56,17 @@ class SessionFind:
             return f"{name} {len(self.places):,} found"
         return " · ".join(filter(None, (f"{name} {at:,} of {len(self.places):,}", self.went_round)))
 
-    async def count(self, session: WholeSession, counted: Callable[[], None]) -> None:
-        """Look through the whole session; `counted` is called when there is something new to be shown."""
+    async def count(self, session: WholeSession, counted: Callable[[], None], *, waits: Callable[[], bool]) -> None:
+        """Look through the whole session; `counted` is called when there is something new to be shown. While it
+        `waits`, the processor is left to what goes to a match."""
         said = 0.0
         if self.within.has_places:
             async for share, messages in session.parts():
                 await in_thread(self._add, messages)
                 if self.stopped:
                     return
+                while waits():
+                    await sleep(_TURN)
                 self._share = share
                 if monotonic() > said + _TURN:
                     said = monotonic()

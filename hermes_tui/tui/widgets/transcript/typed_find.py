@@ -52,7 +52,7 @@ class TypedFind:
 
             self.end()
             self.found = found = SessionFind(text, Within(parse(text, typing=True), opened.summary))
-            self._finder.light(found.within, own=True)
+            self._finder.light(found.within, own=True, may_be_elsewhere=partial(self._is_elsewhere, found))
             run_beside(self._pane, partial(self._count, found), "transcript.count", exclusive=True)
         elif opened.view.bookmark() != self._began and self._is_at_match(found):
             return
@@ -61,6 +61,10 @@ class TypedFind:
             entry = self._began.cursor[0]
             at = entries.index(entry) if entry in entries else opened.view.cursor.entry
             self._finder.find_near(at, self._go_back, reads_on=last)
+
+    def _is_elsewhere(self, found: SessionFind) -> bool:
+        """Not all matches are known, or one is not loaded."""
+        return not found.counted or not {one.id for one in self._pane.opened.messages}.issuperset(found.places)
 
     def _go_back(self) -> None:
         """To where it began: nobody is left at a match of what was typed in passing."""
@@ -81,7 +85,8 @@ class TypedFind:
             self.find(self._waiting[0], last=self._waiting[1])
 
     async def _count(self, found: SessionFind) -> None:
-        await found.count(WholeSession(self._pane, self._finder.arrived), self._pane.settle)
+        session = WholeSession(self._pane, self._finder.arrived)
+        await found.count(session, self._pane.settle, waits=lambda: self._finder.reads_parts)
         if found is self.found and self._round:
             self.goes_round(self._round)
 

@@ -211,10 +211,18 @@ async def test_a_long_session_is_not_read_again_for_what_is_known_of_it(
         main = await read(pilot)
         await pilot.press("slash", *"heron")
         await until(pilot, lambda: "“heron” 1 of 1" in below(main))
-        transcript, read_again = main.pane.opened.transcript, list[str]()
+        transcript, read_again = main.pane.opened.transcript, list[int]()
         assert transcript is not None and not transcript.complete
-        monkeypatch.setattr(transcript, "earlier", lambda: read_again.append("earlier") or 0)
-        monkeypatch.setattr(transcript, "part", lambda step: read_again.append("part"))
+
+        def part(step: int) -> None:
+            read_again.append(step)
+
+        def earlier() -> int:
+            read_again.append(-1)
+            return 0
+
+        monkeypatch.setattr(transcript, "earlier", earlier)
+        monkeypatch.setattr(transcript, "part", part)
         await pilot.press("enter", "N")
         await until(pilot, lambda: toasts(pilot) == ["There is no other match in this session"])
         await pilot.press("slash", *"walrus")

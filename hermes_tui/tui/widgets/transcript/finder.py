@@ -89,9 +89,9 @@ class TranscriptFinder:
     def light(
         self, within: Within | None, *, own: bool = False, may_be_elsewhere: Callable[[], bool] | None = None
     ) -> None:
-        """Light what this finds, until it is None; `find_next` goes from match to match, in what is not loaded as long
-        as one `may_be_elsewhere`. What is found in the session alone (`own`) takes the place of what a search of all
-        has found."""
+        """Light what this finds, until it is None; `find_next` goes from match to match, in what is not loaded as
+        long as one `may_be_elsewhere`. What is found in the session alone (`own`) takes the place of what a search of
+        all has found."""
         self._may_be_elsewhere = may_be_elsewhere
         if own:
             within = within or self._searched

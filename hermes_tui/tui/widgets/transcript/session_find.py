@@ -65,7 +65,7 @@ class SessionFind:
                 await in_thread(self._add, messages)
                 if self.stopped:
                     return
-                while waits():
+                while waits():  # noqa: ASYNC110  (to go on a turn late does no harm)
                     await sleep(_TURN)
                 self._share = share
                 if monotonic() > said + _TURN:

@@ -38,3 +38,17 @@ async def test_what_is_pasted_is_drawn_as_text(kind: type[TextInput], text: str)
         strip = line.render_line(0)
         assert strip.text == safe(strip.text) and strip.text.startswith(safe(line.value))
         assert strip.cell_length == line.scrollable_content_region.width + 1
+
+
+async def test_it_says_at_which_end_there_is_more() -> None:
+    async with Line(QueryBox).run_test(size=(12, 5)) as pilot:
+        line = pilot.app.query_one(QueryBox)
+        line.fill("one two three four")
+        await pilot.pause()
+        assert line.render_line(0).text.strip() == "…three four"
+        line.cursor_position = 0
+        await pilot.pause()
+        assert line.render_line(0).text.strip() == "one two thr…"
+        line.value = "one two"
+        await pilot.pause()
+        assert line.render_line(0).text.strip() == "one two"

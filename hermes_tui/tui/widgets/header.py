@@ -17,7 +17,7 @@ SEARCHING = "searching …"
 _USUAL = "indexed 100 %"
 """What is said of most answers."""
 _BOX = 24
-"""Columns that the box has at least, whatever there is to be said beside it."""
+"""Columns that the box has at least, whatever there is to be said beside it; twice that for a search."""
 _GAP = 3
 """Columns between two things that are said."""
 
@@ -59,8 +59,9 @@ class Header(Horizontal):
         what Hermes' is doing, in as many words as there is room for. `asking`: somebody is about to search, or has.
         `searching`: how complete an answer is. `indexing`: how far the index is."""
         width = self.app.size.width
-        brand: list[Part] = [(" hermes-tui  ", "bright")] if width >= 60 else [(" ", "")]
-        if gateway and width >= 60:
+        tight = width < 60 or (asking and width < 100)  # what is typed is read rather than the program's name
+        brand: list[Part] = [(" ", "")] if tight else [(" hermes-tui  ", "bright")]
+        if gateway and not tight:
             brand.append((f"{gateway}  ", "faint"))
         parts: list[Part] = []
         if needs:
@@ -76,15 +77,17 @@ class Header(Horizontal):
         if partial and width >= 100:
             parts.append((f"counting {partial:,}", "faint"))
         most_found = sessions if asking or shown is not None else None  # the same at each key of a search
-        total = width_of(_counted(width, 0, _found(most_found, sessions, more=True), sessions, "")) + _GAP + 1
+        total = width_of(_found(most_found, sessions, more=True, tight=tight)) + _GAP + 1
         for spared in ("counting", "indexing", "●", "⚕"):  # before what is typed, or found by, cannot be read
-            if width - _BOX - total >= sum(width_of(text) for text, _ in (*brand, *parts)) + _GAP * len(parts):
+            if width - (2 * _BOX if asking else _BOX) - total >= sum(
+                width_of(text) for text, _ in (*brand, *parts)
+            ) + _GAP * len(parts):
                 break
             parts = [part for part in parts if not part[0].startswith(spared)]
             brand = [part for part in brand if not part[0].startswith(spared)]
         self.query_one("#brand", Line).show(brand)
         room = width - _BOX - sum(width_of(text) + _GAP for text, _ in (*brand, *parts))
-        said = _counted(width, room, _found(shown, sessions, more=more), sessions, searching)
+        said = _counted(width, room, _found(shown, sessions, more=more, tight=tight), searching)
         parts.append((said, "faint"))
         spaced: list[Part] = []
         for part in parts:
@@ -93,8 +96,8 @@ class Header(Horizontal):
         # A line of another width moves the box, and for that the whole screen is laid out and painted again: not at a
         # key. What an answer may need is taken when the search begins.
         taken = sum(width_of(text) for text, _ in spaced)
-        found = _found(sessions, sessions, more=True)
-        most = max(width_of(_counted(width, room, found, sessions, one)) for one in (SEARCHING, _USUAL))
+        found = _found(sessions, sessions, more=True, tight=tight)
+        most = max(width_of(_counted(width, room, found, one)) for one in (SEARCHING, _USUAL))
         most += taken - width_of(said)
         before = self._widest[1] if self._widest[0] == width else 0
         widest = max(before, taken, most) if asking else 0
@@ -104,14 +107,14 @@ class Header(Horizontal):
         self.query_one("#counts", Line).show((), spaced)
 
 
-def _found(shown: int | None, sessions: int, *, more: bool) -> str:
+def _found(shown: int | None, sessions: int, *, more: bool, tight: bool) -> str:
     """`95 of 2,098`, `1,081+ of 2,098` where only the newest were asked for."""
-    return f"{sessions:,}" if shown is None else f"{shown:,}{'+' if more else ''} of {sessions:,}"
+    total = f"{sessions:,}" if shown is None else f"{shown:,}{'+' if more else ''} of {sessions:,}"
+    return total if tight else f"{total} session{'s' * (sessions != 1)}"
 
 
-def _counted(width: int, room: int, total: str, sessions: int, searching: str) -> str:
+def _counted(width: int, room: int, said: str, searching: str) -> str:
     """How many there are, with as much of how complete the answer is as there is room for."""
-    said = f"{total} session{'s' * (sessions != 1)}" if width >= 60 else total
     if not searching or width < 60:
         return said
     if searching == SEARCHING:

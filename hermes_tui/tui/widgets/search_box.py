@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from rich.cells import cell_len
 from rich.highlighter import Highlighter
 from rich.segment import Segment
 from rich.text import Text
@@ -47,15 +48,21 @@ class _Parts(Highlighter):
 
 class TextInput(Input):
     """A line to type in. Textual's own gives the terminal whatever was pasted or filled in (a title, a path); here a
-    code that a terminal acts on is drawn otherwise, and stays in the value."""
+    code that a terminal acts on is drawn otherwise, and stays in the value. `…` says that there is more than room."""
 
     def render_line(self, y: int) -> Strip:
         """See `Widget.render_line`."""
         drawn = super().render_line(y)
-        if drawn.text.isascii() and drawn.text.isprintable():
-            return drawn
-        made = [Segment(safe(text), style) for text, style, control in drawn if not control]
-        return Strip(made).adjust_cell_length(drawn.cell_length, self.rich_style)
+        if not (drawn.text.isascii() and drawn.text.isprintable()):
+            made = [Segment(safe(text), style) for text, style, control in drawn if not control]
+            drawn = Strip(made).adjust_cell_length(drawn.cell_length, self.rich_style)
+        width, left = self.scrollable_content_region.width, self.scroll_offset.x
+        more = Strip([Segment("…", self.rich_style)], 1)
+        if left and width > 1:
+            drawn = Strip.join([more, drawn.crop(1)])
+        if self.value and cell_len(self.value) - left > width > 1:
+            drawn = Strip.join([drawn.crop(0, width - 1), more])
+        return drawn
 
 
 class QueryBox(TextInput, Styled):

@@ -224,8 +224,8 @@ async def test_what_is_typed_is_to_be_seen_beside_all_that_is_said(
             main = main_of(pilot)
             await search(pilot, "jetty")
             top = screen_text(pilot).splitlines()[0]
-            assert main.box.region.width >= 20 and "jetty" in top and "1 of 3 sessions" in top
-            assert top.rstrip().endswith(said)
+            assert main.box.region.width >= 20 and "jetty" in top and "1 of 3" in top
+            assert said in top
 
 
 async def test_goal_match_and_resolution_then_open_at_the_match(program: Program, claude_home: ClaudeHome) -> None:

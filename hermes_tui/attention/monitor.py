@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from hermes_tui.attention.lanes import LaneSession
     from hermes_tui.lifecycle.lanes import Board
     from hermes_tui.sessions.catalogue.catalogue import Catalogue
-    from session_adapters.base import Environment
+    from session_adapters.base import Environment, Source
     from session_adapters.transcript import Transcript
 
 __all__ = ["Attended", "AttentionReport", "Monitor"]
@@ -121,8 +121,8 @@ class Sessions(Protocol):
     def environment(self) -> Environment:
         """The machine."""
 
-    def open(self, agent: str, session_id: str) -> Transcript:
-        """A session, for what its record says last. Raises `HermesTuiError`."""
+    def open(self, agent: str, session_id: str, source: Source | None = None) -> Transcript:
+        """A session, for what its record says last; without `source` it is looked for. Raises `HermesTuiError`."""
 
 
 class Monitor:
@@ -257,7 +257,8 @@ class Monitor:
         is_same = known is not None and known.row == row and (by_row or known.store == store)
         if known is None or not is_same or known.read < changed + _SETTLES:
             with suppress(HermesTuiError):
-                opened = self._manager.open(session.agent, session.session_id)
+                source = self._manager.catalogue.source_of(session)
+                opened = self._manager.open(session.agent, session.session_id, source)
                 known = self._known[session.unified_id] = _Known(
                     store, row, opened.activity, changed, self._now(), opened.is_listed_by_message
                 )

@@ -29,10 +29,8 @@ from session_adapters.reading.bounds import is_cut
 __all__ = ["READ_FIRST", "Catalogue"]
 
 READ_FIRST = 60
-"""Sources that are read first on a machine where nothing is known: more than there are lines on a screen, for some
-hold none and some lie below others."""
-_SAVE_EVERY = 60.0
-"""Seconds between two writes of the cache file while sessions keep changing."""
+"""Sources that are read first where nothing is known: more than a screen has lines, for some hold no session."""
+_SAVE_EVERY = 60.0  # seconds between two writes of the cache file while sessions keep changing
 _PROGRESS = 0.3  # the part of its time that a refresh reads in any case, however long what comes before took
 
 
@@ -75,8 +73,7 @@ class Catalogue:
         return self._snapshot
 
     def saved(self) -> Snapshot:
-        """What was known when the program last ran, for the first picture; touches no store and imports no adapter.
-        After a `refresh` the latest snapshot."""
+        """What was known when the program last ran, for the first picture; touches no store, imports no adapter."""
         with self._work:
             if not self._loaded and not self._snapshot.version:
                 wanted = self._adapters.asked
@@ -226,6 +223,10 @@ class Catalogue:
     def summary(self, agent: str, session_id: str) -> SessionSummary | None:
         """The session in the latest snapshot, if it is there."""
         return self._by_id.get(unified_id(agent, session_id))
+
+    def source_of(self, one: SessionSummary) -> Source | None:
+        """The file that a session has to itself, as it was last listed; None where the list cannot tell."""
+        return self._agents[one.agent].source_of(one)
 
     def entries(self) -> list[cache.CachedSource]:
         """What each source held when it was last looked at, for what else is made of the sources."""

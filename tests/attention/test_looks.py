@@ -1,0 +1,35 @@
+"""What a look costs: of a session that changed its file is read, and nobody else's is looked for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from claude_lines import ClaudeHome
+from hermes_tui.attention.monitor import Monitor
+from hermes_tui.sessions.manager import SessionManager
+from hermes_tui.sessions.mark_store import MarkStore
+from session_adapters.base import Environment
+from session_adapters.claude.adapter import ClaudeAdapter
+
+
+def test_a_session_that_grows_is_not_looked_for_among_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = ClaudeHome(tmp_path / "home")
+    path = made.session("the one that runs")
+    made.process(path.stem, "busy")
+    for number in range(5):
+        made.session(f"another {number}")
+    manager = SessionManager(Environment(home=made.home), cache_dir=tmp_path / "cache", agents=("claude",))
+    monitor = Monitor(manager, MarkStore(tmp_path / "marks.db"), panes=lambda: ())
+    sought: list[str] = []
+    find = ClaudeAdapter.find
+    monkeypatch.setattr(ClaudeAdapter, "find", lambda self, one: sought.append(one) or find(self, one))  # type: ignore[func-returns-value]
+    for number in range(4):
+        made.say(path, "assistant" if number % 2 else "user", f"said {number}")
+        found = monitor.look(manager.catalogue.refresh()).by_session
+        assert f"claude:{path.stem}" in found
+    assert sought == []
+    path.rename(tmp_path / "elsewhere.jsonl")
+    monitor.look(manager.catalogue.snapshot)  # the list does not know yet; nothing ends it
+    assert f"claude:{path.stem}" not in monitor.look(manager.catalogue.refresh()).by_session

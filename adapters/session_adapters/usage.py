@@ -11,11 +11,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from copy import copy
 from itertools import islice
 from operator import attrgetter
+from typing import TYPE_CHECKING
 
 from msgspec import Struct, msgpack
 
-from session_adapters.growing.hashes import Hashes
 from session_adapters.model import Message, SessionSummary, TokenUsage
+
+if TYPE_CHECKING:
+    from session_adapters.growing.hashes import Hashes
 
 __all__ = ["Calls", "Counted", "Usage", "call_of", "summed", "usage_of"]
 
@@ -82,7 +85,7 @@ class Calls:
 
     def __init__(self) -> None:
         self._packed: list[bytes] = []
-        self._known = Hashes()
+        self._known: Hashes | frozenset[int] = frozenset()
         """Of the keys of those that are packed."""
         self._fresh: dict[str, Usage] = {}
         self._most = 2 * _PACK
@@ -103,7 +106,7 @@ class Calls:
         if hash(key) in self._known:
             before = [pair for one in self._packed for pair in _DECODE(zlib.decompress(one))]
             self._fresh = {**dict(before), **self._fresh}
-            self._packed, self._known, self._most = [], Hashes(), 2 * len(self._fresh)
+            self._packed, self._known, self._most = [], frozenset(), 2 * len(self._fresh)
         return self._fresh.get(key)
 
     def put(self, key: str, call: Usage) -> None:
@@ -119,9 +122,12 @@ class Calls:
         except (OverflowError, ValueError):  # a number too large for MessagePack
             self._most *= 2
             return
+        from session_adapters.growing.hashes import Hashes  # few sessions have so many
+
         self._packed.append(packed)
+        known = self._known = Hashes() if isinstance(self._known, frozenset) else self._known
         for key in first:
-            self._known.add(hash(key))
+            known.add(hash(key))
             del self._fresh[key]
 
     def copy(self) -> Calls:

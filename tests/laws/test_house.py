@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -26,6 +27,12 @@ def parsed_once() -> Iterator[None]:
 def test_names_stand_for_one_thing() -> None:
     same, classes = house.homonyms()
     assert same.total() / classes <= 0.03, same.most_common()
+
+
+def test_no_two_files_of_tests_have_one_name() -> None:
+    """Of such two pytest collects one, and only a run of both tells."""
+    names = Counter(path.name for path in Path(house.ROOT, "tests").rglob("test_*.py"))
+    assert [name for name, count in names.items() if count > 1] == []
 
 
 def test_modules_are_short() -> None:

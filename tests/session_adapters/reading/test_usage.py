@@ -10,9 +10,11 @@ from pathlib import Path
 import apsw
 import pytest
 
+from chances import TIMES, chance
 from session_adapters.base import Environment
 from session_adapters.model import Problem
 from session_adapters.registry import adapter_class
+from session_adapters.usage import Calls, Usage
 
 
 def test_a_session_alone(store: Callable[..., Path], problems: list[Problem]) -> None:
@@ -83,3 +85,25 @@ def test_the_last_usage_of_a_reply_counts_and_damage_hides_no_neighbour(tmp_path
     (source,) = adapter.sources(lambda problem: None)
     found = {one.key: one.output_tokens for one in adapter.usage(source, lambda problem: None)}
     assert found == {"m1": 9, "m2": 5}
+
+
+@pytest.mark.parametrize("odd", [0, 2**70], ids=["usual numbers", "one that cannot be packed"])
+def test_calls_are_as_in_a_dictionary(odd: int) -> None:
+    """However long ago a call came that is said again, and whatever a copy is given."""
+    dice, calls, plain = chance(7), Calls(), dict[str, Usage]()
+    copies: list[tuple[Calls, list[Usage]]] = []
+    for number in range(5000 * TIMES):
+        key = f"call {number}" if dice.random() < 0.99 else f"call {dice.randrange(number + 1)}"
+        assert (key in calls) == (key in plain)
+        assert calls.get(key) == plain.get(key)
+        call = Usage("one", key, float(number), "model", odd if number == 700 else number)
+        calls.put(key, call)
+        plain[key] = call
+        if number % 1250 == 0:
+            copies.append((calls.copy(), list(plain.values())))
+    assert list(calls) == list(plain.values())
+    assert len(calls) == len(plain)
+    for copy, before in copies:
+        assert list(copy) == before
+        copy.put("another", Usage("one", "another"))
+    assert "another" not in calls

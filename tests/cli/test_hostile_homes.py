@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import signal
 from pathlib import Path
 
 import pytest
@@ -99,5 +100,5 @@ def test_a_bomb_in_each_kind_of_store(bomb: str, tmp_path: Path) -> None:
 def test_ctrl_c_ends_a_command_on_them(homes: tuple[Path, Path]) -> None:
     _, hostile = homes
     run, seconds = run_interrupted(hostile, "index", "rebuild", after=0.7)
-    assert run.code in (0, 130)
+    assert run.code in (0, 130, -signal.SIGINT)  # it may be through, and the interpreter on its way out
     assert seconds < 1.0

@@ -6,13 +6,19 @@ import gc
 from collections import Counter
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
+from typing import Any
 
 import pytest
 from textual._styles_cache import StylesCache
+from textual.app import App
 from textual.pilot import Pilot
+from textual.screen import Screen
 from textual.widget import Widget
 
 from claude_lines import ClaudeHome
+from hermes_tui.attention.monitor import AttentionReport
+from hermes_tui.tui.screens.attention import AttentionScreen
+from hermes_tui.tui.screens.lanes.screen import LanesScreen
 from pilots import until
 
 Program = Callable[..., AbstractAsyncContextManager[Pilot[None]]]
@@ -32,6 +38,30 @@ async def test_a_screen_that_was_left_is_let_go(key: str, program: Program, clau
             return Counter(type(one).__name__ for one in gc.get_objects() if is_left(one))
 
         await until(pilot, lambda: not left())
+
+
+@pytest.mark.parametrize("key", ["A", "L"])
+async def test_what_comes_while_a_screen_is_put_up_waits_for_its_widgets(
+    key: str, program: Program, claude_home: ClaudeHome, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A look at what needs somebody may end just then."""
+    claude_home.session("Read it", turns=3)
+    told: list[str] = []
+    push = App.push_screen
+
+    def push_and_tell(app: App[None], screen: Screen[object], *arguments: Any, **options: Any) -> Any:
+        pushed = push(app, screen, *arguments, **options)
+        told.append(type(screen).__name__)
+        if isinstance(screen, LanesScreen):
+            screen.states_changed()
+        elif isinstance(screen, AttentionScreen):
+            screen.apply(AttentionReport())
+        return pushed
+
+    monkeypatch.setattr(App, "push_screen", push_and_tell)
+    async with program(claude_home.home, size=(120, 40)) as pilot:
+        await open_and_leave(pilot, key)
+    assert {"LanesScreen", "AttentionScreen"} & set(told)
 
 
 async def open_and_leave(pilot: Pilot[None], key: str) -> None:

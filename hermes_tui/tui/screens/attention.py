@@ -84,7 +84,7 @@ class AttentionScreen(FullScreen[SessionSummary | None]):
         self._show()
 
     def _show(self) -> None:
-        if self.is_left:
+        if not self.is_there:
             return
         rows = (
             list(attention_rows(self.report, self._clock.now(), self._clock.local, self._badges))

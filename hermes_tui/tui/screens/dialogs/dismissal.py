@@ -32,10 +32,20 @@ class DismissOnce(Screen[ScreenResultType]):
     is_left = False
     """It was dismissed: what comes for it later, by a timer or a thread, has nothing to be shown in."""
 
+    _is_put_up = False
+
+    @property
+    def is_there(self) -> bool:
+        """It has its widgets, and was not left: what comes for it can be shown."""
+        return self._is_put_up and not self.is_left
+
     async def on_event(self, event: events.Event) -> None:
         """One that was left while it was put up has no widgets, and is not told that it is there."""
-        if not (self.is_left and isinstance(event, events.Mount)):
-            await super().on_event(event)
+        if isinstance(event, events.Mount):
+            if self.is_left:
+                return
+            self._is_put_up = True
+        await super().on_event(event)
 
     def call_after_refresh(self, callback: Callable[..., Any], *args: Any, **kwargs: Any) -> bool:
         """As Textual has it; nothing where the screen was left before."""

@@ -120,7 +120,7 @@ class LanesScreen(FullScreen[None]):
         self._show()
 
     def _show(self) -> None:
-        if self.is_left:
+        if not self.is_there:
             return
         news = self.news
         if news is None:

@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any, Self
 
 from hermes_tui.errors import SessionNotFound, StoreError
+from hermes_tui.lifecycle.lane_index.entry import SessionEntry
+from hermes_tui.lifecycle.lane_index.lane_rows import LaneSessions
 from hermes_tui.lifecycle.state_db import SessionDB
 
 __all__ = ["Transcripts"]
@@ -82,13 +84,18 @@ class Transcripts:
             values["platform_message_id"] = message["message_id"]
         self.db.append_message(session_id, role, message.get("content"), **values)
 
-    def append_asked(self, session_id: str, messages: Iterable[Mapping[str, Any]]) -> None:
-        """Append messages of a person before their turn, all or none. One that a platform delivers again, under the
-        same `message_id`, stands there already and stays. Raises `StoreError`."""
+    def append_asked(self, entry: SessionEntry, messages: Iterable[Mapping[str, Any]]) -> None:
+        """Append messages of a person to a lane's session before their turn, all or none. One that a platform
+        delivers again, under the same `message_id`, stands there already and stays. Raises `StoreError`."""
         with self.db.transaction():
+            if self.db.get_session(entry.session_id) is None:
+                # Who named it in the index was killed before it made the row, or somebody deleted that: as in Hermes,
+                # whose agent makes it before it writes, the lane goes on.
+                profile = entry.origin.profile if entry.origin is not None else None
+                LaneSessions(self.db, profile).make(entry, entry.session_key, profile)
             for message in messages:
-                if not self.db.has_platform_message_id(session_id, message.get("message_id")):
-                    self._append(session_id, message)
+                if not self.db.has_platform_message_id(entry.session_id, message.get("message_id")):
+                    self._append(entry.session_id, message)
 
     def answer_to(self, session_id: str, message_id: str) -> str | None:
         """What was answered to a platform's message, in this session or an earlier one of its lane; None: nothing

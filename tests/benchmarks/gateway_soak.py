@@ -106,8 +106,10 @@ class _Driver:
     def run(self, crashes: int) -> None:
         half = self._messages // 2
         moments = sorted(self._dice.sample(range(1, half), crashes)) if crashes else []
-        for moment in moments:
-            self._serve(moment, self._dice.choice((signal.SIGKILL, signal.SIGKILL, signal.SIGTERM)))
+        # Drawn before anything is served: what is drawn meanwhile depends on time.
+        ends = self._dice.choices((signal.SIGKILL, signal.SIGKILL, signal.SIGTERM), k=crashes)
+        for moment, ends_by in zip(moments, ends, strict=True):
+            self._serve(moment, ends_by)
         self._serve(self._messages, signal.SIGTERM)
 
     def _serve(self, until: int, ends_by: signal.Signals) -> None:

@@ -129,7 +129,7 @@ class TurnRunner:
         )
         if not self._agent_writes and not event.internal:
             asked = [{"role": "user", "content": one.text, "message_id": one.message_id} for one in event.messages]
-            await self._kept(event, lambda: self._store.append_asked(entry.session_id, asked))
+            await self._kept(event, lambda: self._store.append_asked(entry, asked))
         answer, succeeded = await self._answered(key, turn)
         if not self._agent_writes:
             said = {"role": "assistant", "content": answer}

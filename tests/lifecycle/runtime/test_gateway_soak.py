@@ -14,4 +14,4 @@ def test_each_message_has_one_turn_in_order(tmp_path: Path, documented_store: bo
     """On the tables of Hermes 0.19, and on a store that is made as the document has it."""
     found = gateway_soak(tmp_path, 400, 20, 6, documented_store=documented_store)
     assert found.kills + found.ends == 7
-    assert found.kills >= 1
+    assert found.kills >= 2

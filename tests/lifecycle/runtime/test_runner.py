@@ -386,6 +386,24 @@ class FullDisk:
         await asyncio.sleep(0)
 
 
+async def test_a_lane_whose_session_was_named_and_not_made_goes_on(house: House) -> None:
+    """Its gateway was killed in between: the index has the lane, and the database nothing of it."""
+    async with house.gateway() as gateway:
+        entry = gateway.store.get_or_create_session(message("one").source)
+        with gateway.store.db.transaction():
+            gateway.store.db.execute("DELETE FROM sessions WHERE id = ?", (entry.session_id,))
+    async with house.gateway() as gateway:
+        for _ in range(2):  # and once more, for nobody knows whether the answer arrived
+            gateway.handle(message("one"))
+            await gateway.idle()
+        assert house.said() == ["re: one", "re: one"]
+        assert [turn.text for turn in house.turns] == ["one"]
+        assert house.handled == ["one", "one"]
+        assert gateway.store.db.get_session(entry.session_id) is not None
+        kept = [(one["role"], one["content"]) for one in gateway.store.load_transcript(entry.session_id)]
+        assert kept == [("user", "one"), ("assistant", "re: one")]
+
+
 @pytest.mark.parametrize("method", ["append_asked", "get_or_create_session"])
 async def test_a_message_that_cannot_be_kept_is_tried_again_and_keeps_its_place(
     house: House, monkeypatch: pytest.MonkeyPatch, method: str

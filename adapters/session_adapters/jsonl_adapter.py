@@ -9,16 +9,17 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
 from copy import copy
 from itertools import chain
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import ClassVar, Generic, TypeVar
 
 from session_adapters.activity import Activity
 from session_adapters.base import Adapter, Report, Root, Source, unique
 from session_adapters.fold import SessionFold, messages_usage
 from session_adapters.growing.counter import Begun, LinesCounter, Pairs
+from session_adapters.growing.file import GrowingFile
 from session_adapters.growing.texts import LinesReader, place_of, turn_above, turn_start
 from session_adapters.model import Message, Session, SessionSummary
 from session_adapters.reading.damage import reading_session, reason_of
-from session_adapters.reading.files import is_whole, lines, open_file, read_at
+from session_adapters.reading.files import is_whole, lines, open_file
 from session_adapters.reading.folders import problem_in, report_damage
 from session_adapters.reading.searchable import Text
 from session_adapters.transcript import PAGE, PART, Builder, Change, Transcript
@@ -28,8 +29,6 @@ __all__ = ["AROUND", "JsonlAdapter", "JsonlTranscript"]
 
 AROUND = 16 << 10
 """Bytes before and behind a message that are read first for those around it."""
-_CHECK = 64
-"""Bytes before the known end that must be unchanged for the file to count as appended to."""
 
 
 class JsonlAdapter(Adapter):
@@ -66,17 +65,13 @@ class JsonlAdapter(Adapter):
         """See `Adapter.usage`: of the pass that sums up the file."""
         yield from self._calls(self._counted(source, lambda problem: None, report, exact=True), session_ids)
 
-    def counter(self, source: Source) -> LinesCounter[Any, SessionFold]:
+    def counter(self, source: Source) -> LinesCounter[SessionFold]:
         """See `Adapter.counter`."""
-        return LinesCounter(self.begin, self.sum_up, lambda s, r: self._counted(s, r, r, exact=True), self._calls)
+        return LinesCounter(self.begin, lambda one, say: self._counted(one, say, say, exact=True), self._calls)
 
-    def begin(self, source: Source, fd: int, size: int) -> Begun[Any] | None:
-        """What takes every line of a source once, for `sum_up`; see `LinesCounter`."""
+    def begin(self, source: Source, fd: int, size: int) -> Begun[SessionFold] | None:
+        """What takes every line of a source once, and comes to what `counted` tells; see `LinesCounter`."""
         return None
-
-    def sum_up(self, source: Source, survey: Any, size: int, report: Report) -> Pairs[SessionFold]:
-        """As `counted`, by a survey that was given all lines and may be given others yet."""
-        raise NotImplementedError
 
     def _calls(self, counted: Pairs[SessionFold], session_ids: Collection[str] | None = None) -> Iterator[Usage]:
         for summary, fold in counted:
@@ -164,7 +159,6 @@ class JsonlTranscript(Transcript, Generic[B]):
         size = status.st_size
         self.is_cut = False
         self._read(fd, turn_start(self.builder, fd, size, self._page), size, self._page)
-        self._inode = (status.st_dev, status.st_ino)
 
     @property
     def activity(self) -> Activity:
@@ -174,7 +168,7 @@ class JsonlTranscript(Transcript, Generic[B]):
     @property
     def loaded(self) -> int:
         """How many bytes the loaded messages take."""
-        return self._end - self._start
+        return self._file.end - self._start
 
     def _read(self, fd: int, start: int, stop: int, span: int) -> None:
         """Read what stands between the two into a new builder; `span` bytes are wanted. Raises `OSError`, and then
@@ -192,7 +186,7 @@ class JsonlTranscript(Transcript, Generic[B]):
 
     def _run(self, fd: int, start: int, stop: int, span: int) -> None:
         self.builder = self._new_builder()
-        self._start = self._end = start
+        self._start, self._file = start, GrowingFile(fd, start)
         self.complete = start == 0 and self.lead(span - stop)
         self._feed(fd, stop)
 
@@ -202,19 +196,15 @@ class JsonlTranscript(Transcript, Generic[B]):
 
     def _feed(self, fd: int, stop: int) -> None:
         """Give the lines from the known end to the builder, and remember how far it got."""
-        self._unterminated = False
         self.size = stop
-        for line in lines(fd, self._end, stop):
+        for line in self._file.new(fd, stop):
             if line.complete:
                 self.builder.give(line)
-                self._unterminated = line.offset + len(line.data) == stop
             elif not line.too_long and is_whole(line.data):
                 self.builder.feed(line)
-                self._unterminated = True
             else:
-                stop = line.offset
-        self._end = stop
-        self._check = read_at(fd, max(0, stop - _CHECK), min(_CHECK, stop))
+                self._file.leave(fd, line)
+                break
         self._note_damage()
 
     def _note_damage(self) -> None:
@@ -247,12 +237,14 @@ class JsonlTranscript(Transcript, Generic[B]):
         try:
             with open_file(self.path) as fd:
                 status = os.fstat(fd)
-                if not self._continues(fd, status) or (not self._start if step < 0 else step > 0 and not self.is_cut):
+                if not self._file.goes_on(fd, status) or (
+                    not self._start if step < 0 else step > 0 and not self.is_cut
+                ):
                     return False
                 if step < 0:
                     start, stop = turn_start(self.builder, fd, self._start, PART), self._start
                 else:
-                    start = self._end if step else 0
+                    start = self._file.end if step else 0
                     stop = start + PART
                     stop = turn_start(self.builder, fd, stop, PART // 4) if stop < status.st_size else status.st_size
                 self._read_alone(fd, start, stop, status.st_size)
@@ -263,7 +255,7 @@ class JsonlTranscript(Transcript, Generic[B]):
     def _read_alone(self, fd: int, start: int, stop: int, size: int) -> None:
         """Be what stands there in a file of that size, at least a line of it. Raises `OSError`."""
         self._run(fd, start, stop, 0 if start else sys.maxsize)
-        while self._end == start and stop < size:
+        while self._file.end == start and stop < size:
             stop = min(stop + PART, size)
             self._feed(fd, stop)
         self.messages, self.is_cut, self.begins = self.builder.messages, stop < size, start / max(1, size)
@@ -301,11 +293,11 @@ class JsonlTranscript(Transcript, Generic[B]):
         while not self.complete and len(self.messages) <= before:
             try:
                 with open_file(self.path) as fd:
-                    if not self._continues(fd, os.fstat(fd)):
+                    if not self._file.goes_on(fd, os.fstat(fd)):
                         return 0
                     loaded = self.loaded
                     more = max(loaded, self._page)
-                    self._read(fd, turn_start(self.builder, fd, self._start, more), self._end, loaded + more)
+                    self._read(fd, turn_start(self.builder, fd, self._start, more), self._file.end, loaded + more)
             except OSError:
                 return 0
         return max(0, len(self.messages) - before)
@@ -315,7 +307,7 @@ class JsonlTranscript(Transcript, Generic[B]):
         try:
             with open_file(self.path) as fd:
                 status = os.fstat(fd)
-                if self._continues(fd, status):
+                if self._file.goes_on(fd, status):
                     stop = min(status.st_size, self.size + self._page) if self.is_cut else status.st_size
                     self.is_cut = stop < status.st_size and self.is_cut
                     if stop != self.size:
@@ -335,12 +327,3 @@ class JsonlTranscript(Transcript, Generic[B]):
             self.problems.append(self.problem(f"cannot be read now: {reason_of(error)}"))
             return Change()
         return Change(first=0, rewritten=True)
-
-    def _continues(self, fd: int, status: os.stat_result) -> bool:
-        """Whether the file is what was read, with perhaps more behind it."""
-        if (status.st_dev, status.st_ino) != self._inode or status.st_size < self._end:
-            return False
-        if read_at(fd, self._end - len(self._check), len(self._check)) != self._check:
-            return False
-        # A last line that was taken without its newline must now get one.
-        return not (self._unterminated and status.st_size > self._end and read_at(fd, self._end, 1) != b"\n")

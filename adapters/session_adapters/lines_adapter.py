@@ -81,16 +81,16 @@ class LinesAdapter(JsonlAdapter):
             for line in (*ends.head, *ends.tail) if ends is not None else lines(fd, 0, size):
                 if line.complete or (not line.too_long and is_whole(line.data)):
                     survey.give(line)
-        return self.sum_up(source, survey, size, report, partial=ends is not None and not ends.whole)
+        return self._summed(source, survey, size, report, partial=ends is not None and not ends.whole)
 
-    def begin(self, source: Source, fd: int, size: int) -> Begun[_Survey]:
+    def begin(self, source: Source, fd: int, size: int) -> Begun[SessionFold]:
         """See `JsonlAdapter.begin`."""
-        return Begun(_Survey(self.builder(source)))
+        survey = _Survey(self.builder(source))
+        return Begun(survey, lambda one, size, report: self._summed(one, survey, size, report, partial=False))
 
-    def sum_up(
-        self, source: Source, survey: _Survey, size: int, report: Report, *, partial: bool = False
+    def _summed(
+        self, source: Source, survey: _Survey, size: int, report: Report, *, partial: bool
     ) -> Pairs[SessionFold]:
-        """See `JsonlAdapter.sum_up`."""
         fold, damaged = survey.so_far, survey.builder.damaged
         report_damage(source, damaged, report)
         if not fold.messages:

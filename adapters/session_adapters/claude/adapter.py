@@ -84,24 +84,26 @@ class ClaudeAdapter(JsonlAdapter):
         """See `JsonlAdapter.counted`."""
         with open_file(source.path) as fd:
             size = os.fstat(fd).st_size
-            survey = self.begin(source, fd, size).survey
+            survey = _survey(source, fd, size)
             if exact:
                 feed_all(fd, 0, size, survey)
                 part: Part = "whole"
             else:
                 part = ends(fd, size, survey, head=self.head, tail=self.tail)
-        return self.sum_up(source, survey, size, report, part)
+        return self._summed(source, survey, size, report, part)
 
-    def begin(self, source: Source, fd: int, size: int) -> Begun[ClaudeSurvey]:
+    def begin(self, source: Source, fd: int, size: int) -> Begun[SessionFold]:
         """See `JsonlAdapter.begin`."""
-        copies = read_copies(fd, size)
-        survey = ClaudeSurvey(source.session_id, subagent=is_helper(source), copies=copies, brief=True)
-        return Begun(survey, lambda: survey.is_answered)
+        survey = _survey(source, fd, size)
+        return Begun(
+            survey,
+            lambda one, size, report: self._summed(one, survey, size, report, "whole"),
+            lambda: survey.is_answered,
+        )
 
-    def sum_up(
-        self, source: Source, survey: ClaudeSurvey, size: int, report: Report, part: Part = "whole"
+    def _summed(
+        self, source: Source, survey: ClaudeSurvey, size: int, report: Report, part: Part
     ) -> Pairs[SessionFold]:
-        """See `JsonlAdapter.sum_up`."""
         report_damage(source, survey.damaged, report)
         if not survey.records:
             if not survey.damaged and size:
@@ -217,6 +219,11 @@ def _inline_summary(main: SessionSummary, helper: ClaudeSurvey) -> SessionSummar
         partial=main.partial,
         raw={"layout": "inline"},
     )
+
+
+def _survey(source: Source, fd: int, size: int) -> ClaudeSurvey:
+    copies = read_copies(fd, size)
+    return ClaudeSurvey(source.session_id, subagent=is_helper(source), copies=copies, brief=True)
 
 
 def _chain_of(source: Source, session_id: str) -> str:

@@ -98,7 +98,7 @@ class CodexAdapter(JsonlAdapter):
             survey = survey_rollout(source.path, head=self.head, tail=self.tail, exact=exact)
         return self._summed(source, survey, report, exact=exact)
 
-    def begin(self, source: Source, fd: int, size: int) -> Begun[CodexSurvey] | None:
+    def begin(self, source: Source, fd: int, size: int) -> Begun[SessionFold] | None:
         """See `JsonlAdapter.begin`. Not for one that is built on another's lines."""
         if is_document(source.path):
             return None
@@ -106,11 +106,11 @@ class CodexAdapter(JsonlAdapter):
         if head.copied or head.meta.history_base is not None:
             return None
         survey = CodexSurvey(head, size)
-        return Begun(survey, lambda: survey.has_messages)
-
-    def sum_up(self, source: Source, survey: CodexSurvey, size: int, report: Report) -> Pairs[SessionFold]:
-        """See `JsonlAdapter.sum_up`."""
-        return self._summed(source, survey.so_far(size), report, exact=True)
+        return Begun(
+            survey,
+            lambda one, size, report: self._summed(one, survey.so_far(size), report, exact=True),
+            lambda: survey.has_messages,
+        )
 
     def _summed(self, source: Source, survey: CodexSurvey, report: Report, *, exact: bool) -> Pairs[SessionFold]:
         report_damage(source, survey.damaged, report)

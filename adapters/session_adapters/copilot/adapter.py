@@ -74,13 +74,12 @@ class CopilotAdapter(JsonlAdapter):
         survey = survey_events(source.path, source.session_id, head=self.head, tail=self.tail, exact=exact)
         return self._summed(source, survey, report)
 
-    def begin(self, source: Source, fd: int, size: int) -> Begun[CopilotSurvey] | None:
+    def begin(self, source: Source, fd: int, size: int) -> Begun[SessionFold] | None:
         """See `JsonlAdapter.begin`."""
-        return None if source.layout in (DOCUMENT, HISTORY) else Begun(CopilotSurvey(source.session_id, size))
-
-    def sum_up(self, source: Source, survey: CopilotSurvey, size: int, report: Report) -> Pairs[SessionFold]:
-        """See `JsonlAdapter.sum_up`."""
-        return self._summed(source, survey.so_far(size), report)
+        if source.layout in (DOCUMENT, HISTORY):
+            return None
+        survey = CopilotSurvey(source.session_id, size)
+        return Begun(survey, lambda one, size, report: self._summed(one, survey.so_far(size), report))
 
     def _summed(self, source: Source, survey: CopilotSurvey, report: Report) -> Pairs[SessionFold]:
         report_damage(source, survey.damaged, report)

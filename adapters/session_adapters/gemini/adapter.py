@@ -75,15 +75,12 @@ class GeminiAdapter(JsonlAdapter):
         """See `JsonlAdapter.counted`. Counts and tokens are those of the whole log, with what was undone."""
         return self._summed(source, survey(source.path, head=self.head, tail=self.tail, exact=exact), report)
 
-    def begin(self, source: Source, fd: int, size: int) -> Begun[GeminiBuilder] | None:
+    def begin(self, source: Source, fd: int, size: int) -> Begun[SessionFold] | None:
         """See `JsonlAdapter.begin`. Any line may change any message: of a very long log they are not all kept."""
         if size > _KEPT or is_document(read_at(fd, 0, min(size, PROBE))):
             return None
-        return Begun(GeminiBuilder(glance=True))
-
-    def sum_up(self, source: Source, survey: GeminiBuilder, size: int, report: Report) -> Pairs[SessionFold]:
-        """See `JsonlAdapter.sum_up`."""
-        return self._summed(source, GeminiSurvey(survey, size), report)
+        builder = GeminiBuilder(glance=True)
+        return Begun(builder, lambda one, size, report: self._summed(one, GeminiSurvey(builder, size), report))
 
     def _summed(self, source: Source, found: GeminiSurvey, report: Report) -> Pairs[SessionFold]:
         summary = self._summary(source, found)

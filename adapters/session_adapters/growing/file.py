@@ -9,35 +9,38 @@ from session_adapters.reading.files import Line, lines, read_at
 
 __all__ = ["GrowingFile"]
 
-_CHECK = 1 << 10
+_HEAD, _TAIL = 384, 64
 """Bytes at the beginning and before the known end that must be unchanged for the file to count as appended to."""
 
 
 class GrowingFile:
-    """Gives each line once. Nothing was read at first."""
+    """Gives each line once."""
 
-    def __init__(self) -> None:
-        self._file: tuple[int, int] | None = None
-        self._end = 0
-        self._check = (b"", b"")
+    def __init__(self, fd: int, start: int = 0) -> None:
+        """Of the open file `fd` nothing was read from the byte `start` on. Raises `OSError`."""
+        status = os.fstat(fd)
+        self._file = (status.st_dev, status.st_ino)
+        self.end = start
+        """Up to where it was read."""
+        self._head = self._tail = b""
         self._unterminated = False
 
     def goes_on(self, fd: int, status: os.stat_result) -> bool:
         """Whether the file is what was read, with perhaps more behind it. Raises `OSError`."""
-        if self._file is None:
-            self._file = (status.st_dev, status.st_ino)
-        if (status.st_dev, status.st_ino) != self._file or status.st_size < self._end:
+        if (status.st_dev, status.st_ino) != self._file or status.st_size < self.end:
             return False
-        if self._seen(fd, self._end) != self._check:
+        if read_at(fd, self.end - len(self._tail), len(self._tail)) != self._tail:
+            return False
+        if read_at(fd, 0, len(self._head)) != self._head:
             return False
         # A last line that was taken without its newline must now get one.
-        return not (self._unterminated and status.st_size > self._end and read_at(fd, self._end, 1) != b"\n")
+        return not (self._unterminated and status.st_size > self.end and read_at(fd, self.end, 1) != b"\n")
 
     def new(self, fd: int, stop: int) -> Iterator[Line]:
         """The lines that were not given yet, up to the byte `stop`. One that is given without its end is taken; who
         does not take it says so. Raises `OSError`."""
         self._unterminated = False
-        for line in lines(fd, self._end, stop):
+        for line in lines(fd, self.end, stop):
             self._unterminated = line.offset + len(line.data) == stop
             yield line
         self._note(fd, stop)
@@ -48,10 +51,7 @@ class GrowingFile:
         self._note(fd, line.offset)
 
     def _note(self, fd: int, end: int) -> None:
-        self._end = end
-        self._check = self._seen(fd, end)
-
-    @staticmethod
-    def _seen(fd: int, end: int) -> tuple[bytes, bytes]:
-        span = min(_CHECK, end)
-        return read_at(fd, 0, span), read_at(fd, end - span, span)
+        self.end = end
+        self._tail = read_at(fd, max(0, end - _TAIL), min(_TAIL, end))
+        if len(self._head) < min(_HEAD, end):
+            self._head = read_at(fd, 0, min(_HEAD, end))

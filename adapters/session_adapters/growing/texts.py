@@ -28,7 +28,7 @@ class LinesReader(TextReader):
         self.builder = builder
         self._path = path
         self.session_id = session_id
-        self._file = GrowingFile()
+        self._file: GrowingFile | None = None
         self._given = Hashes()
         """Hashes of the ids of the messages that are no longer in the builder: this is what stays of weeks."""
         self._given_again: Counter[int] = Counter()
@@ -44,11 +44,12 @@ class LinesReader(TextReader):
         """See `TextReader.read`."""
         with open_file(self._path) as fd:
             status = os.fstat(fd)
-            if not self._file.goes_on(fd, status):
+            file = self._file = self._file or GrowingFile(fd)
+            if not file.goes_on(fd, status):
                 raise Rewritten(f"{self._path} is another file now")
-            for line in self._file.new(fd, status.st_size):
+            for line in file.new(fd, status.st_size):
                 if not line.complete and (line.too_long or not is_whole(line.data)):
-                    self._file.leave(fd, line)  # a writer is in the middle of it
+                    file.leave(fd, line)  # a writer is in the middle of it
                     break
                 self.builder.give(line)
                 if self.builder.take_full():

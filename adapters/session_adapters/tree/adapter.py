@@ -16,7 +16,7 @@ from itertools import chain
 from pathlib import Path
 
 from session_adapters.base import Adapter, Report, Root, SessionMissing, SessionUnreadable, Source, unique
-from session_adapters.growing.counter import Begun, LinesCounter
+from session_adapters.growing.counter import Begun, LinesCounter, Pairs
 from session_adapters.model import Problem, Session, SessionSummary
 from session_adapters.reading.damage import REPORTED
 from session_adapters.reading.folders import file_source
@@ -167,17 +167,15 @@ class TreeAdapter(Adapter):
         """See `Adapter.summaries`."""
         return [summary for summary, _ in self._counted(source, report, exact=exact)]
 
-    def counter(self, source: Source) -> LinesCounter[TreeCounts, TreeCounts]:
+    def counter(self, source: Source) -> LinesCounter[TreeCounts]:
         """See `Adapter.counter`."""
+        return LinesCounter(self._begin, lambda one, report: self._counted(one, report, exact=True), _calls)
 
-        def whole(source: Source, report: Report) -> Sequence[tuple[SessionSummary, TreeCounts]]:
-            return self._counted(source, report, exact=True)
+    def _begin(self, source: Source, fd: int, size: int) -> Begun[TreeCounts]:
+        counts = TreeCounts()
+        return Begun(counts, lambda one, size, report: self._summed(one, counts, report))
 
-        return LinesCounter(lambda source, fd, size: Begun(TreeCounts()), self._sum_up, whole, _calls)
-
-    def _sum_up(
-        self, source: Source, counts: TreeCounts, size: int, report: Report
-    ) -> Sequence[tuple[SessionSummary, TreeCounts]] | None:
+    def _summed(self, source: Source, counts: TreeCounts, report: Report) -> Pairs[TreeCounts] | None:
         """As `_counted`, of one file of entries."""
         if not counts.is_session:
             return None
@@ -344,5 +342,5 @@ def is_directory(entry: os.DirEntry[str]) -> bool:
         return False
 
 
-def _calls(counted: Sequence[tuple[SessionSummary, TreeCounts]]) -> Iterator[Usage]:
+def _calls(counted: Pairs[TreeCounts]) -> Iterator[Usage]:
     return chain.from_iterable(counts.usage(summary) for summary, counts in counted)

@@ -154,8 +154,9 @@ class AgentSessions:
     def source_of(self, one: SessionSummary) -> Source | None:
         """The source that holds a session and nothing else; None where that cannot be told without a look."""
         entry = self.entries.get((one.path, one.session_id)) or self.entries.get((one.path, ""))
-        alone = entry is not None and [summary.session_id for summary in entry.summaries] == [one.session_id]
-        return entry.source if entry is not None and alone else None
+        if entry is None or [summary.session_id for summary in entry.summaries] != [one.session_id]:
+            return None
+        return entry.source
 
     def update(self, key: Key, old: CachedSource, new: CachedSource) -> None:
         """Put `new` in the place of `old`, unless something newer is there by now."""

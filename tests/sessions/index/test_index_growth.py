@@ -148,7 +148,7 @@ def test_a_line_that_is_added_costs_little(tmp_path: Path, monkeypatch: pytest.M
     METER.reset()
     before = connection.total_changes()
     indexer.run()
-    assert METER.bytes < 5000  # two looks at a kilobyte of either end among them
+    assert METER.bytes < 2000
     # The message, its source, the report, the count of commits, and the shadow tables of two FTS5 tables.
     assert connection.total_changes() - before < 30
     connection.close()

@@ -36,7 +36,7 @@ _KEPT = 300.0
 """Seconds for which it is not looked again how many messages there are, where they are many."""
 _MANY = 20_000
 _HIGHEST = 1 << 62
-MOST_BEHIND = 16
+_MOST_BEHIND = 16
 """Sources that a search has taken in first. Of more the index has only begun."""
 PATIENCE = 0.25
 """Seconds that it waits for that."""
@@ -130,7 +130,7 @@ class SearchIndex:
         lacking = self.lacking(sources, time() + REST_SHARE * CHEAP) or ()
         behind = [source for source in lacking if before.level(source) is Level.NOTHING]
         now = before
-        if 0 < len(behind) <= MOST_BEHIND and self._hurry(behind):
+        if 0 < len(behind) <= _MOST_BEHIND and self._hurry(behind):
             until = monotonic() + PATIENCE
             while monotonic() < until and not (stop and stop()):
                 sleep(_LOOK)

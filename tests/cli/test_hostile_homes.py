@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import shutil
-import signal
 from pathlib import Path
 
 import pytest
 
 from bombs import TARGETS, WORD, lay
 from bounded_run import LIMIT, baseline, run_bounded, run_interrupted
+from claude_lines import ClaudeHome
 from hostile_files import LOGS, with_hole
 from session_adapters.reading.bounds import VALUES_LIMIT
 from support import STORES
@@ -97,8 +97,15 @@ def test_a_bomb_in_each_kind_of_store(bomb: str, tmp_path: Path) -> None:
         assert WORD in run.stdout  # of its neighbour
 
 
-def test_ctrl_c_ends_a_command_on_them(homes: tuple[Path, Path]) -> None:
+def test_ctrl_c_ends_a_command_on_them(homes: tuple[Path, Path], tmp_path: Path) -> None:
+    """In the middle of its work: there are sessions enough for seconds."""
     _, hostile = homes
-    run, seconds = run_interrupted(hostile, "index", "rebuild", after=0.7)
-    assert run.code in (0, 130, -signal.SIGINT)  # it may be through, and the interpreter on its way out
-    assert seconds < 1.0
+    busy = ClaudeHome(tmp_path / "home")
+    path = busy.session("a long one", turns=20)
+    said = path.read_bytes()
+    for number in range(200):
+        path.with_stem(f"{path.stem[:-4]}{number:04}").write_bytes(said * 30)
+    for home, after in ((hostile, 0.5), (busy.home, 0.7)):
+        run, seconds = run_interrupted(home, "index", "rebuild", after=after)
+        assert run.code == 130 if home == busy.home else run.code in (0, 130)
+        assert seconds < 1.0

@@ -37,7 +37,7 @@ def test_search_open_go_on_and_come_back(tmux: Tmux, claude_home: ClaudeHome) ->
     began = json.loads(third.read_text().splitlines()[0])["timestamp"][11:16]
     before = tmux.until("Session n39x", f"{began}, last").splitlines()
     tmux.type("/heron stood")
-    tmux.until("2 of 42", "A long walk", "Birds of the lake", "stood still.", absent="Session n39x")
+    tmux.until(" 2 of 42", "A long walk", "Birds of the lake", "stood still.", absent="Session n39x")
     tmux.keys("Enter")
     tmux.until("↵ open", "esc back")
     tmux.keys("g", "Enter")
@@ -51,7 +51,7 @@ def test_search_open_go_on_and_come_back(tmux: Tmux, claude_home: ClaudeHome) ->
     tmux.keys(step)
     tmux.until(f"The {other} stood still.", "open/close")
     tmux.keys("Escape")
-    tmux.until("↵ open", "2 of 42")
+    tmux.until("↵ open", " 2 of 42")
     tmux.keys("Escape")
     tmux.until("42 sessions", "Session n38x", absent="of 42")
     tmux.until("42 sessions", absent="again goes to")  # what was said of the end is gone

@@ -29,7 +29,7 @@ def test_a_walk_through(tmux: Tmux, claude_home: ClaudeHome) -> None:
     tmux.keys("Escape")
     tmux.until("↵ open", "Session n36x", absent="open/close")
     tmux.type("/n1")
-    tmux.until("11 of 40", "Session n19x", absent="Session n39x")
+    tmux.until(" 11 of 40", "Session n19x", absent="Session n39x")
     tmux.keys("Enter")
     tmux.until("↵ open", absent="keep")
     tmux.keys("Escape")

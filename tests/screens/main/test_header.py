@@ -22,7 +22,7 @@ async def test_what_is_typed_can_be_read_on_a_narrow_screen(
     async with program(claude_home.home, size=(80, 24)) as pilot:
         header = main_of(pilot).parts.header
         said = {"gateway": "⚕ up", "indexing": "indexing 40 %", "asking": shown is not None}
-        total = "362 sessions" if shown is None else "4 of 362"
+        total = "362 sessions" if shown is None else " 4 of 362"
 
         def is_shown() -> bool:  # the program may say meanwhile what is true here
             header.show(shown=shown, sessions=362, live=4, partial=0, problems=0, needs=5, **said)  # type: ignore[arg-type]

@@ -129,16 +129,16 @@ async def test_filter_live_and_back(program: Program, claude_home: ClaudeHome) -
             await pilot.press("down")
         before = here(pilot), main.sessions.scroll_y
         await pilot.press("slash", *"blog")
-        await until(pilot, lambda: "4 of 40" in screen_text(pilot))
+        await until(pilot, lambda: " 4 of 40" in screen_text(pilot))
         await pilot.press("space", *"n30x")
-        await until(pilot, lambda: "1 of 40" in screen_text(pilot))
+        await until(pilot, lambda: " 1 of 40" in screen_text(pilot))
         assert here(pilot) == "Session n30x"
         await pilot.press("escape")
         await until(pilot, lambda: not main.sessions.is_filtered)
         assert (here(pilot), main.sessions.scroll_y) == before
         assert main.focused is main.sessions and main.box.value == ""
         await pilot.press("slash", *"blog")
-        await until(pilot, lambda: "4 of 40" in screen_text(pilot))
+        await until(pilot, lambda: " 4 of 40" in screen_text(pilot))
         await pilot.press("down", "enter")
         await until(pilot, lambda: main.focused is main.sessions)
         assert here(pilot) == "Session n20x"

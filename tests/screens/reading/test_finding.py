@@ -172,15 +172,22 @@ async def test_what_is_said_meanwhile_is_counted(program: Program, claude_home: 
         await until(pilot, lambda: "“heron” 4 of 4" in below(main))
 
 
+def long_walk(home: ClaudeHome, *said: str | int) -> None:
+    """A session with these messages; a number stands for so many long ones."""
+    path = home.session("A long walk")
+    for one in said:
+        if isinstance(one, str):
+            home.say(path, "assistant", one)
+        else:
+            for number in range(one):
+                home.say(path, "assistant", f"We went on past {number}, " + "and on, " * 600)
+
+
 async def test_all_of_a_long_session_is_counted_and_little_of_it_loaded(
     program: Program, claude_home: ClaudeHome, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The view goes to the beginning when one goes round, and `esc` stops that."""
-    path = claude_home.session("A long walk")
-    claude_home.say(path, "assistant", "The first heron.")
-    for number in range(1_500):
-        claude_home.say(path, "assistant", f"We went on past {number}, " + "and on, " * 600)
-    claude_home.say(path, "assistant", "The last heron.")
+    long_walk(claude_home, "The first heron.", 1_500, "The last heron.")
     async with program(claude_home.home) as pilot:
         main = await read(pilot)
         await pilot.press("slash", *"heron")
@@ -203,10 +210,7 @@ async def test_all_of_a_long_session_is_counted_and_little_of_it_loaded(
 async def test_a_long_session_is_not_read_again_for_what_is_known_of_it(
     program: Program, claude_home: ClaudeHome, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path = claude_home.session("A long walk")
-    for number in range(500):
-        claude_home.say(path, "assistant", f"We went on past {number}, " + "and on, " * 600)
-    claude_home.say(path, "assistant", "The only heron.")
+    long_walk(claude_home, 500, "The only heron.")
     async with program(claude_home.home) as pilot:
         main = await read(pilot)
         await pilot.press("slash", *"heron")
@@ -235,10 +239,7 @@ async def test_a_long_session_is_not_read_again_for_what_is_known_of_it(
 async def test_counting_leaves_the_processor_to_what_goes_to_a_match(
     program: Program, claude_home: ClaudeHome, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path = claude_home.session("A long walk")
-    claude_home.say(path, "assistant", "The first heron.")
-    for number in range(1_500):
-        claude_home.say(path, "assistant", f"We went on past {number}, " + "and on, " * 600)
+    long_walk(claude_home, "The first heron.", 1_500)
     async with program(claude_home.home) as pilot:
         main = await read(pilot)
         transcript, counts, looks = main.pane.opened.transcript, threading.Event(), threading.Event()

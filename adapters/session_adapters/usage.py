@@ -73,7 +73,7 @@ class Usage(Struct, frozen=True, array_like=True, gc=False):
 
 Counted = tuple[Sequence[SessionSummary], Iterable[Usage]]
 """The sessions in a source, exact, and every call of theirs."""
-_PACK = 512
+_PACK = 128
 """Calls that are packed together."""
 _ENCODE = msgpack.Encoder().encode
 _DECODE = msgpack.Decoder(list[tuple[str, Usage]]).decode

@@ -34,6 +34,7 @@ from session_adapters.claude.records import (
     system_said,
     user_said,
 )
+from session_adapters.growing.hashes import Hashes
 from session_adapters.model import Attachment, Cost, Message, TokenUsage, ToolCall, ToolResult
 from session_adapters.reading.files import Line, RecordDecoder
 from session_adapters.times import parse_time
@@ -59,8 +60,10 @@ class ClaudeBuilder(Builder):
         self.copies = copies
         self._replies: dict[str, int] = {}
         """Replies that a further line may belong to, by key: those since the last prompt."""
-        self._seen: dict[str, str] = {}
-        """Records by uuid: the message that each is a part of."""
+        self._seen = Hashes()
+        """Of the uuids of all records."""
+        self.pieces: dict[str, str] = {}
+        """uuid of a part of a reply → the message that it is in."""
         self._last_assistant: int | None = None
         self.untold = TokenUsage()
         """What `cost` events tell that come before the first reply."""
@@ -105,9 +108,9 @@ class ClaudeBuilder(Builder):
         """Take in a record; `place` serves as the id of one that has none."""
         uuid = record.uuid
         if uuid:
-            if uuid in self._seen:
+            if hash(uuid) in self._seen:
                 return
-            self._seen[uuid] = uuid
+            self._seen.add(hash(uuid))
         self._take(record, uuid or place)
         self._plain = self._plain or record.kind in ("tool_use", "tool_result", "cost")
         if not self._replies:
@@ -198,7 +201,8 @@ class ClaudeBuilder(Builder):
             index = self._replies[key] = self.add(piece)
         else:
             self.change(index, join_replies(self.messages[index], piece))
-        self._seen[place] = key
+        if place != key:
+            self.pieces[place] = key
         self._last_assistant = index
 
     def _plain_call(self, record: ClaudeRecord, place: str) -> None:
@@ -245,7 +249,7 @@ class ClaudeBuilder(Builder):
                 timestamp=parse_time(record.timestamp),
                 attachments=attachments,
                 inherited=self.copies.has(record),
-                kept_from=self._seen.get(said.kept_from, said.kept_from),
+                kept_from=self.pieces.get(said.kept_from, said.kept_from),
             )
         )
 

@@ -35,6 +35,7 @@ from session_adapters.copilot.records import (
     normalised,
     whole,
 )
+from session_adapters.growing.hashes import Hashes
 from session_adapters.model import Message, MessageKind, Role, ToolCall, ToolResult
 from session_adapters.reading.files import Line
 from session_adapters.text import one_line
@@ -58,7 +59,7 @@ class CopilotBuilder(CountingBuilder):
         self._session_id = session_id
         self._agent = agent
         self.began = began
-        self._seen: set[str] = set()
+        self._seen = Hashes()
         self._helpers: dict[str, str] = {}
         self._running: dict[str, datetime] = {}
         """When calls that have no result yet were begun."""
@@ -85,9 +86,9 @@ class CopilotBuilder(CountingBuilder):
                 self.totals.helpers += whole(data.output_tokens)
             return
         if found.key:
-            if found.key in self._seen:
+            if hash(found.key) in self._seen:
                 return
-            self._seen.add(found.key)
+            self._seen.add(hash(found.key))
         if found.type in _SETTLING:
             self.settle()
             self._asked.clear()

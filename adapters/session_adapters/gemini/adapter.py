@@ -30,7 +30,7 @@ from session_adapters.gemini.places import (
     may_hold,
     project_folder,
 )
-from session_adapters.gemini.survey import PROBE, GeminiSurvey, summary_of, survey
+from session_adapters.gemini.survey import PROBE, GeminiCounts, GeminiSurvey, summary_of, survey
 from session_adapters.growing.counter import Begun, Pairs
 from session_adapters.jsonl_adapter import JsonlAdapter, JsonlTranscript
 from session_adapters.model import Session, SessionSummary
@@ -44,9 +44,6 @@ __all__ = ["GeminiAdapter"]
 
 _PLAIN_ID = re.compile(r"(?!latest$)[0-9A-Za-z][0-9A-Za-z._-]*")
 """An id that cannot be taken for an option, nor for the word that stands for the newest session."""
-
-_KEPT = 4 << 20
-"""Bytes of a log, at most, of which what was read is kept while it grows."""
 
 
 class GeminiAdapter(JsonlAdapter):
@@ -76,11 +73,16 @@ class GeminiAdapter(JsonlAdapter):
         return self._summed(source, survey(source.path, head=self.head, tail=self.tail, exact=exact), report)
 
     def begin(self, source: Source, fd: int, size: int) -> Begun[SessionFold] | None:
-        """See `JsonlAdapter.begin`. Any line may change any message: of a very long log they are not all kept."""
-        if size > _KEPT or is_document(read_at(fd, 0, min(size, PROBE))):
+        """See `JsonlAdapter.begin`."""
+        if is_document(read_at(fd, 0, min(size, PROBE))):
             return None
-        builder = GeminiBuilder(glance=True)
-        return Begun(builder, lambda one, size, report: self._summed(one, GeminiSurvey(builder, size), report))
+        counts = GeminiCounts()
+
+        def sum_up(one: Source, size: int, report: Report) -> Pairs[SessionFold] | None:
+            found = counts.so_far(size)
+            return None if found is None else self._summed(one, found, report)
+
+        return Begun(counts, sum_up)
 
     def _summed(self, source: Source, found: GeminiSurvey, report: Report) -> Pairs[SessionFold]:
         summary = self._summary(source, found)
@@ -93,7 +95,7 @@ class GeminiAdapter(JsonlAdapter):
             if not damaged:
                 report(problem_in(source, "holds no session"))
             return ()
-        return ((summary, found.fold),) if found.has_conversation else ()
+        return ((summary, found.sums.fold),) if found.has_conversation else ()
 
     def relate(self, summaries: Sequence[SessionSummary]) -> Sequence[SessionSummary]:
         """See `Adapter.relate`. Of copies of a session (0.40 copies what 0.20 wrote, and goes on in another file)

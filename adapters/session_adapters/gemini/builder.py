@@ -187,6 +187,18 @@ class GeminiBuilder(Builder):
         if known:
             self.facts.safety.append({"messageId": message_id, **known})
 
+    @property
+    def goes_back(self) -> bool:
+        """A record changed what was let go of: the messages are not what they should be."""
+        return self._replay.goes_back
+
+    def let_go(self, turns: int) -> list[Message]:
+        """Hand over, and forget, all messages but those of the last turns."""
+        done = self.messages[: self._replay.let_go(turns)]
+        self._answered.difference_update(one.tool_result.tool_call_id for one in done if one.tool_result is not None)
+        self.drop(set(range(len(done))), handed_over=True)
+        return done
+
     # Messages ----------------------------------------------------------------------------------------------
 
     def _append(self, entry: ReplayedTurn) -> None:
@@ -240,7 +252,7 @@ class GeminiBuilder(Builder):
                 yield Message(role="system", kind="compaction", content=_COMPACTED, id=mark, **facts)
             yield Message(role="user", kind=kind, content=text, id=next(names), **facts)
         for result in turn.results:
-            if not result.tool_call_id or result.tool_call_id not in self._answered:
+            if not self._is_answered(result.tool_call_id):
                 yield Message(role="tool", id=next(names), tool_result=self._linked(result), **facts)
         if turn.speaker == "model":
             yield Message(
@@ -262,6 +274,9 @@ class GeminiBuilder(Builder):
             yield Message(kind=kind, content=turn.shown or turn.text, id=next(names), **facts)
             if turn.shown:
                 yield Message(kind="notice", content=turn.text, id=next(names), **facts | {"attachments": ()})
+
+    def _is_answered(self, call_id: str) -> bool:
+        return bool(call_id) and (call_id in self._answered or self._replay.is_answered(call_id))
 
     def _linked(self, result: ToolResult) -> ToolResult:
         """A result, filled into its call. Either can say that it failed."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from session_adapters.gemini.turns import Turn, is_context, merged
+from session_adapters.growing.hashes import Hashes
 from session_adapters.model import Visibility
 
 __all__ = ["Replay", "ReplayedTurn"]
@@ -42,6 +43,10 @@ class Replay:
         """Id of a call → the turn that brought its result."""
         self._resuming = False
         self._pending: list[Turn] | None = None
+        self._gone = Hashes()
+        """Of all names of turns that were let go of, and of the calls that they answered."""
+        self.goes_back = False
+        """A record changed what was let go of."""
 
     def header(self) -> None:
         """A process began to write."""
@@ -55,6 +60,7 @@ class Replay:
         """A message record: its entry, and whether it is a new one at the end; None when more has changed."""
         settled = self._settle()
         self._resuming = False
+        self.goes_back = self.goes_back or hash(turn.id) in self._gone
         entry = self._view.get(turn.id) or self._standing(turn.id)
         if entry is not None:
             entry.turn = merged(entry.turn, turn, restored=False)
@@ -82,6 +88,7 @@ class Replay:
         A resume first replaces it with the description of the workspace alone, then with the history. Between the
         two the conversation is not gone, and what stands waits for the second.
         """
+        self.goes_back = self.goes_back or bool(self._gone)
         begins = self._resuming and bool(self._view) and all(map(is_context, turns))
         self._pending = list(turns) if begins else None
         if not begins:
@@ -92,10 +99,31 @@ class Replay:
     def rewind(self, turn_id: str) -> None:
         """A message and all after it were taken back; with an id that is not there, all were (as the agent does)."""
         self._settle()
+        self.goes_back = self.goes_back or (bool(self._gone) and turn_id not in self._view)
         ids = list(self._view)
         at = ids.index(turn_id) if turn_id in self._view else 0
         dropped = [self._view.pop(one) for one in ids[at:]]
         self._retire(dropped, "rewound")
+
+    def is_answered(self, call_id: str) -> bool:
+        """Whether a turn that was let go of brought the result of the call."""
+        return hash(call_id) in self._gone
+
+    def let_go(self, kept: int) -> int:
+        """Forget all turns but the last, of which the next records speak in most sessions: `goes_back` says where one
+        speaks of another. How many messages were made of them."""
+        if self._pending is not None:
+            return 0
+        done = {id(entry): entry for entry in self.entries[:-kept]}
+        for names in (self._known, self._view, self._answers):
+            for name in [name for name, entry in names.items() if id(entry) in done]:
+                del names[name]
+                self._gone.add(hash(name))
+        self.entries = self.entries[-kept:]
+        number = sum(entry.count for entry in done.values())
+        for entry in self.entries:
+            entry.first -= number
+        return number
 
     def _settle(self) -> bool:
         pending, self._pending = self._pending, None

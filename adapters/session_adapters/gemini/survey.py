@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
+from copy import copy
 from datetime import UTC, datetime
 from typing import Any
 
@@ -19,7 +20,7 @@ from session_adapters.reading.ends import marked_lines, read_ends
 from session_adapters.reading.files import Line, is_whole, lines, open_file, read_at
 from session_adapters.text import one_line, scrub
 
-__all__ = ["PROBE", "GeminiSurvey", "summary_of", "survey"]
+__all__ = ["PROBE", "GeminiCounts", "GeminiSurvey", "summary_of", "survey"]
 
 PROBE = 4 << 10
 """Bytes that tell a document from lines."""
@@ -30,13 +31,27 @@ _MARKS = (b'"summary"', b'"directories"')
 _WORKSPACE = re.compile(r"Workspace Directories:\**\s*\n\s*-\s*(/[^\n]*)")
 
 
+_ASKED = ("message", "command")
+_KEPT = 64
+"""Turns that are kept of a log that grows: a reply is written again when its calls have results."""
+
+
 class GeminiSurvey:
     """What was read of a file."""
 
-    def __init__(self, builder: GeminiBuilder, size: int, *, partial: bool = False, newest: bool = True) -> None:
+    def __init__(
+        self,
+        builder: GeminiBuilder,
+        size: int,
+        *,
+        before: _Sums | None = None,
+        partial: bool = False,
+        newest: bool = True,
+    ) -> None:
+        """`before`: of what the builder has no more."""
         self.builder = builder
-        self.fold = SessionFold()
-        self.fold.add(builder.messages)
+        self.sums = before.copy() if before is not None else _Sums()
+        self.sums.add(builder.messages)
         self.size = size
         self.partial = partial
         self.newest = newest
@@ -46,7 +61,62 @@ class GeminiSurvey:
     def has_conversation(self) -> bool:
         """Something is there beside the header and the description of the workspace; Gemini itself does not list
         what has nothing."""
-        return self.partial or any(message.kind != "notice" for message in self.builder.messages)
+        return self.partial or self.sums.said
+
+
+class GeminiCounts:
+    """Sums up a log that grows, and keeps its last turns."""
+
+    def __init__(self) -> None:
+        self._builder = GeminiBuilder(glance=True)
+        self._before = _Sums()
+        """Of what was let go of."""
+
+    def give(self, line: Line) -> None:
+        """Take in the next line."""
+        self._builder.give(line)
+
+    def so_far(self, size: int) -> GeminiSurvey | None:
+        """What was found by now, in so many bytes; None where a line changed what was let go of."""
+        if self._builder.goes_back:
+            return None
+        self._before.add(self._builder.let_go(_KEPT))
+        return GeminiSurvey(self._builder, size, before=self._before)
+
+
+class _Sums:
+    """What messages add up to, those of the beginning first."""
+
+    def __init__(self) -> None:
+        self.fold = SessionFold()
+        self.compacted = 0
+        self.said = False
+        """One is more than a notice."""
+        self._prompt: str | None = None
+        self._plain_prompt: str | None = None
+
+    def add(self, messages: Iterable[Message]) -> None:
+        """Take in the next messages."""
+        self.fold.add(messages)
+        for message in messages:
+            self.compacted += message.visibility == "compacted"
+            self.said = self.said or message.kind != "notice"
+            if message.role == "user" and message.kind in _ASKED:
+                if self._prompt is None:
+                    self._prompt = message.content
+                if self._plain_prompt is None and not message.content.lstrip().startswith(("/", "?")):
+                    self._plain_prompt = message.content
+
+    @property
+    def first_prompt(self) -> str:
+        """As the agent has it: the first that is no command, else the first."""
+        return (self._prompt or "") if self._plain_prompt is None else self._plain_prompt
+
+    def copy(self) -> _Sums:
+        """Another one, which may be given what comes next."""
+        other = copy(self)
+        other.fold = self.fold.copy()
+        return other
 
 
 def survey(path: str, *, head: int, tail: int, exact: bool) -> GeminiSurvey:
@@ -94,15 +164,14 @@ def _feed(found: Iterable[Line], builder: GeminiBuilder) -> None:
 
 def summary_of(source: Source, found: GeminiSurvey, cwd: str | None) -> SessionSummary:
     """The summary; `cwd` is the directory that the file's place tells."""
-    facts, messages = found.builder.facts, found.builder.messages
+    facts, sums = found.builder.facts, found.sums
     parent = parent_id(source)
     kind: SessionKind = "subagent" if parent is not None or facts.kind == "subagent" else "session"
-    preview = _first_prompt(messages)
+    preview = sums.first_prompt
     newest = facts.newest if found.newest else datetime.fromtimestamp(source.modified, UTC)
     created = facts.started or facts.oldest or newest or EPOCH
-    fold = found.fold
     return SessionSummary(
-        **fold.fields(),
+        **sums.fold.fields(),
         agent="gemini",
         session_id=facts.session_id or source.session_id or name_of(source),
         title=one_line(facts.summary or preview),
@@ -116,17 +185,8 @@ def summary_of(source: Source, found: GeminiSurvey, cwd: str | None) -> SessionS
         path=source.path,
         size=found.size,
         warnings=len(found.builder.damaged),
-        raw=_raw(source, facts, messages, fold),
+        raw=_raw(source, facts, sums),
     )
-
-
-def _first_prompt(messages: Iterable[Message]) -> str:
-    """As the agent has it: the first that is no command, else the first."""
-    prompts = [message.content for message in messages if message.role == "user" and message.kind in _ASKED]
-    return next((text for text in prompts if not text.lstrip().startswith(("/", "?"))), prompts[0] if prompts else "")
-
-
-_ASKED = ("message", "command")
 
 
 def _directory(facts: GeminiFacts) -> str | None:
@@ -137,16 +197,16 @@ def _directory(facts: GeminiFacts) -> str | None:
     return scrub(named[1].strip()) if named else None
 
 
-def _raw(source: Source, facts: GeminiFacts, messages: Sequence[Message], fold: SessionFold) -> dict[str, Any]:
+def _raw(source: Source, facts: GeminiFacts, sums: _Sums) -> dict[str, Any]:
     found: dict[str, Any] = {
         "layout": DOCUMENT if facts.document else source.layout,
         "idIsLost": not (facts.session_id or source.session_id),
         "projectHash": facts.project_hash,
         "summary": facts.summary,
         "resumed": max(0, facts.headers - 1),
-        "rewoundMessages": fold.rewound,
-        "compactedMessages": sum(message.visibility == "compacted" for message in messages),
-        "compactions": fold.compactions,
+        "rewoundMessages": sums.fold.rewound,
+        "compactedMessages": sums.compacted,
+        "compactions": sums.fold.compactions,
         "directories": facts.directories,
         "safety": facts.safety,
     }

@@ -32,8 +32,8 @@ class Begun(NamedTuple, Generic[F]):
 
     survey: Survey
     sum_up: Callable[[Source, int, Report], Pairs[F] | None]
-    """What the lines so far come to, in so many bytes; more may be given afterwards. None where it cannot tell. May
-    raise `OSError` and `ValueError`."""
+    """What the lines so far come to, in so many bytes; more may be given afterwards. None where it cannot tell: then
+    one that is begun anew may. May raise `OSError` and `ValueError`."""
     is_settled: Callable[[], bool] = lambda: True
     """Whether what the beginning of the file told, when this was begun, is what it will tell with more behind it."""
 
@@ -66,22 +66,28 @@ class LinesCounter(Generic[F]):
         return [summary for summary, _ in found], self._calls(found)
 
     def _go_on(self, source: Source, report: Report) -> Pairs[F] | None:
-        """What the file comes to by its new lines; None where that takes all of them."""
+        """What the file comes to by its new lines, or by all of them, once; None where they are not enough."""
         with open_file(source.path) as fd:
             status = os.fstat(fd)
             known = self._known
-            if known is None or not known[1].is_settled() or not known[0].goes_on(fd, status):
-                begun = self._begin(source, fd, status.st_size)
-                known = None if begun is None else (GrowingFile(fd), begun)
-            self._known = known
-            if known is None:
+            if known is not None and known[1].is_settled() and known[0].goes_on(fd, status):
+                if not self._take_in(*known, fd, status.st_size):
+                    return None
+                found = known[1].sum_up(source, status.st_size, report)
+                if found is not None:
+                    return found
+            begun = self._begin(source, fd, status.st_size)
+            known = self._known = None if begun is None else (GrowingFile(fd), begun)
+            if known is None or not self._take_in(*known, fd, status.st_size):
                 return None
-            file, begun = known
-            for line in file.new(fd, status.st_size):
-                if not line.complete:
-                    file.leave(fd, line)
-                    if line.too_long or is_whole(line.data):
-                        return None  # whoever reads all of it counts a last line that only lacks its end
-                    break
-                begun.survey.give(line)
-            return begun.sum_up(source, status.st_size, report)
+            return known[1].sum_up(source, status.st_size, report)
+
+    @staticmethod
+    def _take_in(file: GrowingFile, begun: Begun[F], fd: int, size: int) -> bool:
+        """Give it the lines that are new; False where whoever reads all of it counts more than those."""
+        for line in file.new(fd, size):
+            if not line.complete:
+                file.leave(fd, line)
+                return not (line.too_long or is_whole(line.data))  # it may only lack its end
+            begun.survey.give(line)
+        return True

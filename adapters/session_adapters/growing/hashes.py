@@ -25,6 +25,9 @@ class Hashes:
         at = bisect_left(self._settled, one)
         return one in self._fresh or (at < len(self._settled) and self._settled[at] == one)
 
+    def __bool__(self) -> bool:
+        return bool(self._settled or self._fresh)
+
     def add(self, one: int) -> None:
         """Know this one."""
         if one not in self:

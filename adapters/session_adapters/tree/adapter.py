@@ -177,10 +177,11 @@ class TreeAdapter(Adapter):
 
     def _summed(self, source: Source, counts: TreeCounts, report: Report) -> Pairs[TreeCounts] | None:
         """As `_counted`, of one file of entries."""
-        if not counts.is_session:
+        if counts.goes_elsewhere or not counts.is_session:
             return None
         summary = self._summary(source, source.path, counts, partial=False)
         self._report_damage(source.path, counts, summary.session_id, report)
+        counts.let_go()
         return [(self.placed(source, summary), counts)]
 
     def _counted(self, source: Source, report: Report, *, exact: bool) -> list[tuple[SessionSummary, TreeCounts]]:

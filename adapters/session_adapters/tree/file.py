@@ -120,6 +120,14 @@ class TreeShape:
         moment = parse_seconds(timestamp)
         return moment is not None and moment < self._started
 
+    def keep_last(self) -> None:
+        """Forget every node but the last, which is the first then."""
+        nodes = self.tree.nodes[-1:]
+        self.tree = Tree()
+        for node in nodes:
+            self.tree.add(node)
+        self.labels.clear()
+
     def show(self, entry: TreeEntry, node_id: str) -> Shown:
         """What an entry that is a node shows as."""
         return Shown(messages_of(entry, node_id, inherited=self.is_inherited(entry.timestamp)))
@@ -174,12 +182,9 @@ class TreeStore(TreeShape, ABC):
             self.shapes[index] = shape
 
     def keep_last(self) -> None:
-        """Forget every node but the last, which is the first then."""
-        nodes, self.spots = self.tree.nodes[-1:], self.spots[-1:]
-        self.tree = Tree()
-        for node in nodes:
-            self.tree.add(node)
-        self.labels.clear()
+        """See `TreeShape.keep_last`."""
+        super().keep_last()
+        self.spots = self.spots[-1:]
         self.shapes.clear()
         self._unshown.clear()
         self._prompts.clear()

@@ -11,6 +11,7 @@ from typing import Any, ClassVar, NamedTuple
 from msgspec.structs import replace
 
 from session_adapters.fold import SessionFold
+from session_adapters.growing.hashes import Hashes
 from session_adapters.model import EPOCH, Cost, Message, MessageKind, Role, SessionSummary
 from session_adapters.reading.damage import Damage
 from session_adapters.reading.files import Line
@@ -37,6 +38,20 @@ class _Brief(NamedTuple):
     kind: MessageKind
 
 
+class _Above(NamedTuple):
+    """What is kept of entries that were let go of: the active branch as it was, and how many others there are."""
+
+    fold: SessionFold
+    tool_calls: int = 0
+    prompt: str = ""
+    """The first of the session's own."""
+    spoken: bool = False
+    """Something of it shows in the conversation."""
+    others: int = 0
+    ids: Hashes | None = None
+    """Of all entries; None where none was let go of."""
+
+
 class TreeCounts(TreeShape):
     """Counts over all branches for tokens, cost and models (every call was paid for), over the active branch for
     messages and turns."""
@@ -60,6 +75,9 @@ class TreeCounts(TreeShape):
         self.exit_reason: str | None = None
         self.calls = Calls()
         """Every model call in the record, on whichever branch; whose it is is not filled in."""
+        self.goes_elsewhere = False
+        """An entry stands where only those that were let go of tell what it is."""
+        self._above = _Above(SessionFold())
         self._parts: dict[int, _Brief] = {}
         self._alike: dict[_Brief, _Brief] = {}
         """Of thousands a dozen are different."""
@@ -105,6 +123,8 @@ class TreeCounts(TreeShape):
             return None
         self._typed += bool(record.type)
         node_id = self.tree.nodes[index].id
+        if self._above.ids is not None and (self.tree.parent(index) != index - 1 or hash(node_id) in self._above.ids):
+            self.goes_elsewhere = True
         shown = self.show(record, node_id).messages
         moment = entry_seconds(record)
         if moment is not None and (self._any is None or moment > self._any):
@@ -144,7 +164,7 @@ class TreeCounts(TreeShape):
             self.first_root = first.content[:_START]
         if first.role == "assistant" and first.model:
             self._models[first.model] += 1
-            self._latest[first.model] = len(self.tree)
+            self._latest[first.model] = self._records
         if moment is None:
             return
         if self._first is None or moment < self._first:
@@ -202,9 +222,7 @@ class TreeCounts(TreeShape):
 
     def summary(self, agent: str, session_id: str, **more: Any) -> SessionSummary:
         """The summary; `more` are its further fields."""
-        leaf = self.leaf()
-        path = self.tree.path(leaf)
-        parts = [self._parts[index] for index in path if index in self._parts]
+        branch = self._branch()
         models = sorted(self._models, key=lambda name: (-self._models[name], -self._latest[name]))
         if not models and self._chosen:
             models = [self._chosen]
@@ -212,28 +230,26 @@ class TreeCounts(TreeShape):
         started = entry_time(header) if header is not None else None
         raw = dict(more.pop("raw", {}))
         if not more.get("partial"):  # where the middle is missing every end would count as a branch
-            raw["branches"] = len(self.tree.tips(leaf))
+            raw["branches"] = branch.others + branch.spoken
         used, paid = summed(call for call in self.calls if not call.inherited)
         copied, copied_usd = summed(call for call in self.calls if call.inherited)
         if copied.total:
             raw["inheritedTokens"] = copied.total
             raw["inheritedCostUsd"] = copied_usd
-        newest, own = from_epoch(self._any), self._own_prompts
-        shown = own if more.get("partial") else path  # where the middle is missing no branch reaches its beginning
+        newest, fold, prompt = from_epoch(self._any), branch.fold, branch.prompt
+        if more.get("partial"):  # where the middle is missing no branch reaches its beginning
+            prompt = next(iter(self._own_prompts.values()), "")
         created = started or self.first_time or newest or EPOCH
-        fold = SessionFold()
-        for part in parts:
-            fold.step(part.role, part.kind, messages=part.messages)
         return SessionSummary(
             agent=agent,
             session_id=session_id,
             title=self.title,
-            preview=next((own[index] for index in shown if index in own), "") or one_line(self.first_prompt, 200),
+            preview=prompt or one_line(self.first_prompt, 200),
             created_at=created,
             updated_at=from_epoch(self._newest) or newest or created,
             turn_count=fold.turns,
             message_count=fold.messages,
-            tool_call_count=sum(part.calls for part in parts),
+            tool_call_count=branch.tool_calls,
             model=models[0] if models else None,
             models=tuple(models),
             tokens=used if used.total else None,
@@ -245,6 +261,38 @@ class TreeCounts(TreeShape):
             raw=raw,
             **more,
         )
+
+    def _branch(self) -> _Above:
+        """The active branch, with what was let go of, and the number of others."""
+        above, leaf = self._above, self.leaf()
+        path = self.tree.path(leaf)
+        parts = [self._parts[index] for index in path if index in self._parts]
+        fold = above.fold.copy()
+        for part in parts:
+            fold.step(part.role, part.kind, messages=part.messages)
+        own, tip = self._own_prompts, self.tree.spoken_above(leaf)
+        others = above.others
+        if above.ids is None:
+            others += sum(index != tip for index in self.tree.tips(leaf))
+        return _Above(
+            fold,
+            above.tool_calls + sum(part.calls for part in parts),
+            above.prompt or next((own[index] for index in path if index in own), ""),
+            above.spoken or tip is not None,
+            others,
+        )
+
+    def let_go(self) -> None:
+        """Forget all entries but the last, on which the next one hangs in most sessions: `goes_elsewhere` says where
+        one does not. Whose leaf is not the last entry keeps all."""
+        if self.header is None:
+            return
+        ids = self._above.ids or Hashes()
+        for node in self.tree.nodes:
+            ids.add(hash(node.id))
+        self._above = self._branch()._replace(ids=ids)
+        self._parts, self._own_prompts = {}, {}
+        self.keep_last()
 
 
 # Parents ----------------------------------------------------------------------------------------------------

@@ -79,13 +79,14 @@ def test_of_what_was_read_nothing_is_read_again(agent: str, tmp_path: Path) -> N
     path = Path(source.path)
     while path.stat().st_size < 1 << 18:
         made_long(path)
+    *most, last = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join(most))
     counter = adapter.counter(source)
     assert counter is not None
     size = path.stat().st_size
     METER.reset()
     counter(replace(source, size=size), quiet)
     assert METER.bytes >= size
-    last = path.read_bytes().splitlines(keepends=True)[-1]
     with path.open("ab") as file:
         file.write(last)
     METER.reset()

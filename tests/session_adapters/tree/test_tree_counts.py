@@ -88,3 +88,48 @@ def test_entries_of_the_stores() -> None:
             compare(entry)
             seen += 1
     assert seen > 250
+
+
+steps = st.tuples(
+    st.sampled_from(["user", "assistant", "toolResult", "label", "model_change"]),
+    st.sampled_from(["on", "on", "on", "on", "back", "again", "root"]),
+    st.integers(0, 20),
+    st.booleans(),
+)
+
+
+def _entry(number: int, known: list[str], step: tuple[str, str, int, bool]) -> TreeEntry:
+    role, way, back, _ = step
+    one = known[max(0, len(known) - 1 - back)] if known else None
+    fields: dict[str, Any] = {"type": "message", "id": f"e{number}", "timestamp": 1_770_000_000_000 + number}
+    if role in ("label", "model_change"):
+        fields |= {"type": role, "targetId": one, "label": "here", "modelId": f"m-{number % 3}"}
+    else:
+        fields["message"] = {"role": role, "content": f"text {number}", "model": "m-1", "usage": {"input": number}}
+    fields["parentId"] = {"on": known[-1] if known else None, "back": one, "root": None}.get(way)
+    if way == "again" and one is not None:
+        fields |= {"id": one, "parentId": known[-1]}
+    return msgspec.convert(fields, TreeEntry)
+
+
+@examples(300)
+@given(st.lists(steps, max_size=40))
+def test_entries_that_were_let_go_of(steps: list[tuple[str, str, int, bool]]) -> None:
+    """Either nothing is told, or the same as of all entries."""
+    header = msgspec.convert({"type": "session", "id": "one", "version": 3}, TreeEntry)
+    whole, counts, known = TreeCounts(), TreeCounts(), list[str]()
+    whole.take(header)
+    counts.take(header)
+    for number, step in enumerate(steps):
+        entry = _entry(number, known, step)
+        whole.take(entry)
+        counts.take(entry)
+        known.append(entry.id or "")
+        if step[-1]:
+            if counts.goes_elsewhere:
+                assert any(way != "on" for _, way, _, _ in steps)
+                return
+            counts.let_go()
+    if not counts.goes_elsewhere:
+        assert counts.summary("pi", "one") == whole.summary("pi", "one")
+        assert list(counts.calls) == list(whole.calls)

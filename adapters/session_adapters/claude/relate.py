@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 
 from session_adapters.model import SessionSummary
-from session_adapters.reading.lineage import as_fork, first_of_line, once
+from session_adapters.reading.lineage import as_forks, first_of_line, once
 
 __all__ = ["relate"]
 
@@ -24,13 +25,18 @@ def relate(summaries: Sequence[SessionSummary]) -> list[SessionSummary]:
     for key in ("firstUuid", "firstMessageId"):
         for alike in _alike(kept.values(), key):
             origin, *copies = sorted(alike, key=_began)
+            own = _by_reply(copies)
+            first: str | None = None
             for copy in copies:
-                found = _nearest(copy, copies)
+                found = _nearest(copy, own)
                 if found is not None:
                     parents[copy.session_id] = found.session_id
-                elif first_of_line(origin.session_id, parents) != copy.session_id:
-                    parents.setdefault(copy.session_id, origin.session_id)
-    return [as_fork(one, parents) for one in kept.values()]
+                    first = None
+                elif copy.session_id not in parents:
+                    first = first or first_of_line(origin.session_id, parents)
+                    if first != copy.session_id:
+                        parents[copy.session_id] = origin.session_id
+    return as_forks(kept.values(), parents)
 
 
 def _alike(summaries: Iterable[SessionSummary], key: str) -> Iterable[list[SessionSummary]]:
@@ -52,8 +58,26 @@ def _began(summary: SessionSummary) -> tuple[bool, str, str]:
     return summary.forked_from is not None, began.replace("Z", "+00:00"), summary.session_id
 
 
-def _nearest(copy: SessionSummary, others: Iterable[SessionSummary]) -> SessionSummary | None:
-    """The latest of `others` that `copy` holds something of which is not itself copied."""
-    held = copy.raw.get("copiedReplies", ())
-    found = [one for one in others if one.raw.get("ownReply") in held and _began(one)[1] < _began(copy)[1]]
-    return max(found, key=lambda one: _began(one)[1], default=None)
+_Own = dict[str, list[tuple[str, int, SessionSummary]]]
+"""Sessions by their first own reply, in the order in which they began; of those that began together the first."""
+
+
+def _by_reply(copies: Sequence[SessionSummary]) -> _Own:
+    found: _Own = {}
+    for began, number, one in sorted((_began(one)[1], number, one) for number, one in enumerate(copies)):
+        reply = one.raw.get("ownReply")
+        if isinstance(reply, str):
+            same = found.setdefault(reply, [])
+            if not same or same[-1][0] != began:
+                same.append((began, -number, one))
+    return found
+
+
+def _nearest(copy: SessionSummary, own: _Own) -> SessionSummary | None:
+    """The latest session that `copy` holds something of which is not itself copied."""
+    before: list[tuple[str, int, SessionSummary]] = []
+    for reply in copy.raw.get("copiedReplies", ()):
+        same = own.get(reply, [])
+        at = bisect_left(same, _began(copy)[1], key=lambda one: one[0])
+        before += same[max(0, at - 1) : at]
+    return max(before, key=lambda one: one[:2], default=(None,))[-1]

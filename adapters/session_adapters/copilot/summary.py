@@ -29,7 +29,7 @@ from session_adapters.model import EPOCH, SessionSummary
 from session_adapters.reading.damage import Damage
 from session_adapters.reading.ends import marked_lines, read_ends
 from session_adapters.reading.files import Line, is_whole, lines, open_file
-from session_adapters.reading.lineage import as_fork, first_of_line, once
+from session_adapters.reading.lineage import as_forks, first_of_line, once
 from session_adapters.text import one_line
 from session_adapters.times import parse_time
 
@@ -297,7 +297,8 @@ def relate(summaries: Sequence[SessionSummary]) -> list[SessionSummary]:
             parents[one.session_id] = one.forked_from
     for family in alike.values():
         origin, *copies = sorted(family, key=lambda one: (one.kind == "fork", one.created_at, one.session_id))
+        first = first_of_line(origin.session_id, parents)
         for one in copies:
-            if one.session_id not in parents and first_of_line(origin.session_id, parents) != one.session_id:
+            if one.session_id not in parents and first != one.session_id:
                 parents[one.session_id] = origin.session_id
-    return [as_fork(one, parents) for one in kept.values()]
+    return as_forks(kept.values(), parents)

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import datetime
 from functools import partial
+from itertools import groupby
 from pathlib import Path
 from typing import TypeVar
 
@@ -33,7 +36,7 @@ from session_adapters.opencode.trees import TreeShelf, tree_sources
 from session_adapters.opencode.units import OpenCodeFacts, OpenCodeReader, OpenCodeStore, SessionGone
 from session_adapters.reading.damage import reason_of
 from session_adapters.reading.folders import is_folder
-from session_adapters.reading.lineage import first_of_line, once
+from session_adapters.reading.lineage import firsts_of_lines, once
 from session_adapters.reading.searchable import SessionTexts
 from session_adapters.reading.sqlite import DatabaseMissing, DatabaseUnreadable, database_source, read_database
 from session_adapters.reading.units import reading_stored
@@ -152,14 +155,14 @@ class OpenCodeAdapter(Adapter):
         for summary in kept.values():
             if (first := summary.raw.get("firstMessage")) is not None:
                 by_first.setdefault(first, []).append(summary)
-        for key, summary in kept.items():
-            if summary.raw.get("copiedMessages") and summary.kind == "fork" and not summary.forked_from:
-                parent = _origin(summary, by_first[summary.raw["firstMessage"]])
-                if parent is not None:
-                    kept[key] = replace(summary, kind="fork", forked_from=parent, parent_id=parent)
+        for alike in by_first.values():
+            for fork, parent in _origins(alike):
+                if fork.kind == "fork" and not fork.forked_from:
+                    kept[fork.session_id] = replace(fork, kind="fork", forked_from=parent, parent_id=parent)
         parents = {key: summary.forked_from for key, summary in kept.items() if summary.forked_from}
+        firsts = firsts_of_lines(parents, parents)
         return [
-            replace(summary, lineage_id=first) if (first := first_of_line(key, parents)) != key else summary
+            replace(summary, lineage_id=first) if (first := firsts.get(key, key)) != key else summary
             for key, summary in kept.items()
         ]
 
@@ -280,14 +283,20 @@ def _tree_directory(source: Source) -> str | None:
         return None  # `summaries` reports it
 
 
-def _origin(fork: SessionSummary, alike: Sequence[SessionSummary]) -> str | None:
-    """Of the sessions that begin alike the latest that began before the fork, and copied less than it."""
-    copied = fork.raw["copiedMessages"]
-    older = [
-        one
-        for one in alike
-        if one.session_id != fork.session_id
-        and one.created_at < fork.created_at
-        and one.raw.get("copiedMessages", 0) < copied
-    ]
-    return max(older, key=lambda one: (one.created_at, one.session_id)).session_id if older else None
+def _origins(alike: Sequence[SessionSummary]) -> Iterator[tuple[SessionSummary, str]]:
+    """Of sessions that begin alike each that copied something, with the latest one before it that copied less."""
+    less: list[tuple[int, str]] = []
+    """How much those so far copied, each more than the one before it: those behind that copied as much are out."""
+    for _, together in groupby(sorted(alike, key=_began), lambda one: one.created_at):
+        began = [(one.raw.get("copiedMessages") or 0, one) for one in together]
+        for copied, one in began:
+            at = bisect_left(less, (copied, ""))
+            if at:
+                yield one, less[at - 1][1]
+        for copied, one in began:
+            del less[bisect_left(less, (copied, "")) :]
+            less.append((copied, one.session_id))
+
+
+def _began(summary: SessionSummary) -> tuple[datetime, str]:
+    return summary.created_at, summary.session_id

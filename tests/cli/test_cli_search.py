@@ -6,6 +6,7 @@ import itertools
 import json
 import re
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -13,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from claude_lines import ClaudeHome
 from hermes_tui.cli.execute import execute
 from support import STORES
 from tiny_home import TinyHome
@@ -33,6 +35,28 @@ def test_search_prints_what_was_found(capsysbinary: pytest.CaptureFixture[bytes]
     assert out.count(">>>") >= 2
     assert "--around" in out
     assert "the first 2 are shown; all scanned" in err
+
+
+@pytest.mark.parametrize("form", [(), ("--json",)])
+def test_a_search_by_reading_ends_and_says_what_is_left(
+    capsysbinary: pytest.CaptureFixture[bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: tuple[str, ...]
+) -> None:
+    """The newest first; with --wait all."""
+    claude = ClaudeHome(tmp_path)
+    for number in range(12):
+        claude.session(f"n{number:02}")
+    whole = run(capsysbinary, tmp_path, "search", "answer", *form)
+    assert "no time" not in whole[2]
+    # A clock of the processor that goes on a quarter of a second with each look.
+    moments = itertools.count(0.0, 0.25)
+    monkeypatch.setattr(time, "thread_time", lambda: next(moments))
+    code, out, err = run(capsysbinary, tmp_path, "search", "answer", *form)
+    assert code == 0
+    newest = set(re.findall(r"n\d\d", out))
+    assert newest == {f"n{number:02}" for number in range(12 - len(newest), 12)}
+    assert 0 < len(newest) < 12
+    assert re.search(rf"no time: {12 - len(newest)} of 12 sources, the oldest, are not searched; --wait", err)
+    assert run(capsysbinary, tmp_path, "search", "answer", "--wait", *form) == whole
 
 
 def test_search_as_json_can_be_followed(capsysbinary: pytest.CaptureFixture[bytes]) -> None:

@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from session_adapters.attachments import made_attachment
 from session_adapters.hector.records import EventRow, HectorMessageRow, decoded
 from session_adapters.model import Attachment, Message, MessageKind, Role, ToolCall, ToolResult
+from session_adapters.reading.bounds import CROWDED
 from session_adapters.reading.files import Line
 from session_adapters.text import scrub
 from session_adapters.transcript import Builder
@@ -201,6 +202,8 @@ def messages_of_row(row: HectorMessageRow, row_id: str, when: datetime | None) -
     try:
         value = decoded(row.message_json)
     except ValueError as error:
+        if str(error) == CROWDED:
+            raise
         raise ValueError("the message is empty" if not row.message_json else "the message is no JSON") from error
     if not isinstance(value, dict):
         raise ValueError("the message is no JSON object")

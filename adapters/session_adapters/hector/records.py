@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 
+from session_adapters.reading.bounds import CROWDED, VALUES_LIMIT, is_crowded
 from session_adapters.reading.sqlite_rows import LISTED_LIMIT, RowReader
 from session_adapters.text import from_json
 
@@ -101,4 +102,6 @@ EVENTS = RowReader(EventRow)
 
 def decoded(text: str) -> Any:
     """The JSON value in a column. Raises `ValueError`."""
+    if len(text) > VALUES_LIMIT and is_crowded(text.encode("utf-8", "surrogatepass")):
+        raise ValueError(CROWDED)
     return from_json(text, strict=False)

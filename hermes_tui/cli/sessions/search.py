@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import os
 import sys
+import time
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
@@ -26,6 +28,8 @@ __all__ = ["browse", "search", "window_lines", "window_records"]
 
 _SAID = 3
 """Problems that are told one by one."""
+_SECONDS, _LEAST = 3.0, 1.0
+"""Seconds of the processor after which no further source is read; so many are left when the list took long."""
 _ROLES = ("user", "assistant", "system", "tool")
 
 
@@ -44,6 +48,9 @@ _ROLES = ("user", "assistant", "system", "tool")
 )
 @click.option("--rewound", is_flag=True, help="Also messages that the user took back.")
 @click.option("--no-index", is_flag=True, help="Search the sessions themselves.")
+@click.option(
+    "--wait", is_flag=True, help="Read all that the index does not have; else the newest, for a few seconds."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON array.")
 @click.pass_context
 def search(
@@ -52,6 +59,7 @@ def search(
     words: Sequence[str],
     tags: Sequence[str],
     no_index: bool,
+    wait: bool,
     as_json: bool,
     **options: Any,
 ) -> int:
@@ -71,18 +79,22 @@ def search(
     manager = manager_of(settings.home, indexed=not no_index and settings.config().index)
     hurry(manager, reads_again=True)
     waiting = stderr.Waiting()
+    patience = _Patience(math.inf if wait else _SECONDS)
     try:
         outcome = manager.searches.discover(
             text,
             SearchOptions(tags=tuple(tags) or None, windows=as_json, **options),
+            stop=patience.over,
             progress=lambda done: waiting.tell(f"{done.sources - done.left:,} of {done.sources:,} searched"),
         )
     finally:
         waiting.end()
+    hurried = patience.over()
     if as_json:
         from hermes_tui.cli.sessions.document_names import search_result
 
-        stdout.write_json_array(map(search_result, manager.exact(outcome.results)))
+        counted = outcome.results if hurried else manager.exact(outcome.results)
+        stdout.write_json_array(map(search_result, counted))
         _say_order(outcome, options["sort"])
     else:
         for line in _lines(outcome.results, datetime.now(UTC), stdout.terminal_width(), _marks()):
@@ -92,11 +104,30 @@ def search(
         _explain(text, manager.agents)
         if not outcome.total and (instead := manager.searches.instead(text)):
             stderr.say(f"hermes-tui: did you mean {safe(instead)}")
+    if hurried:
+        left = f"{outcome.coverage.left:,} of {outcome.coverage.sources:,} sources, the oldest, are not searched"
+        rest = "what was found is not read in full" if outcome.complete else left
+        stderr.say(f"hermes-tui: there was no time: {rest}; --wait waits for it")
     mention_the_unread(manager)
     manager.catalogue.close()
     manager.index.poke(follow=False, alone=True)
     manager.index.close()
     return exit_codes.OK
+
+
+class _Patience:
+    """How long is searched without being asked to wait."""
+
+    def __init__(self, seconds: float) -> None:
+        self._until = time.thread_time() + seconds
+        self._begun = False
+
+    def over(self) -> bool:
+        """Whether it was enough; first asked when the list of what there is to be searched is made."""
+        if not self._begun:
+            self._begun = True
+            self._until = max(self._until, time.thread_time() + _LEAST)
+        return time.thread_time() > self._until
 
 
 def _marks() -> tuple[str, str]:

@@ -145,15 +145,21 @@ def _find_places(
 
 
 def outline(
-    stores: CatalogueStores, query: Query, conversation: FoundConversation, best: float, problems: list[Problem]
+    stores: CatalogueStores,
+    query: Query,
+    conversation: FoundConversation,
+    best: float,
+    problems: list[Problem],
+    stop: Stop,
 ) -> Result:
-    """As `details`, without the messages around the match, beginning and end: what was compared is not read again."""
+    """As `details`, without the messages around the match, beginning and end: what was compared is not read again,
+    and nothing after `stop()`."""
     part = conversation.best
     summary, match = part.summary, part.anchor
     text: Text | None = None
     if match is not None and match.field != "title":
         try:
-            text = part.read(match) or _text(stores, summary, match)
+            text = part.read(match) or (None if stop() else _text(stores, summary, match))
         except Exception as error:
             path = stores.by_session[summary.unified_id].source.path
             reason = f"cannot be read ({type(error).__name__}: {error})"

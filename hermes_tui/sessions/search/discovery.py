@@ -74,13 +74,18 @@ def discover(
     stop: Stop = lambda: False,
     progress: Progress = lambda coverage: None,
 ) -> Outcome:
-    """Search everything, then order, cut and describe. After `stop()` what was found until then. `progress` is told
-    how far it has come before each source that is read."""
+    """Search everything, then order, cut and describe. After `stop()` what was found until then, and nothing is read
+    to show it. `progress` is told how far it has come before each source that is read."""
     query = narrowed(query, options)
     found = rank(stores, query, options, index, keeper(stores.sessions, options, home), stop, progress=progress)
-    describe = details if options.windows else outline
+    results = tuple(
+        outline(stores, query, one, found.best, found.problems, stop)
+        if not options.windows or stop()
+        else details(stores, query, one, found.best, found.problems)
+        for one in found.chosen
+    )
     return Outcome(
-        results=tuple(describe(stores, query, one, found.best, found.problems) for one in found.chosen),
+        results=results,
         total=found.total,
         complete=found.complete,
         ranked=found.ranked,

@@ -13,6 +13,7 @@ from hector_store import V2_SCHEMA, Store, get, listed
 from session_adapters.hector import layout
 from session_adapters.hector.messages import HectorConversation
 from session_adapters.model import Message
+from session_adapters.reading.bounds import CROWDED, VALUES_LIMIT
 from session_adapters.reading.files import Line
 
 KEY = {"app_name": "app", "user_id": "me"}
@@ -219,6 +220,17 @@ def test_rows_that_make_no_sense_are_named_and_counted(own: Store, monkeypatch: 
         "the message is no JSON",
     ]
     assert {problem.path for problem in transcript.problems} == {str(own.path)}
+
+
+def test_a_row_of_millions_of_values_is_not_decoded(own: Store) -> None:
+    """It would take a hundred times its length in memory, and seconds in each command, for each such row."""
+    own.session("s")
+    own.say("s", "USER", "before")
+    own.say("s", "AGENT", message_json='{"parts": [' + "{}," * (VALUES_LIMIT // 2) + "{}]}")
+    own.say("s", "USER", "after")
+    transcript = own.open("s")
+    assert [message.content for message in transcript.messages] == ["before", "after"]
+    assert [problem.reason for problem in transcript.problems] == [CROWDED]
 
 
 def test_a_line_of_the_protocol_can_be_fed_alone() -> None:

@@ -40,6 +40,13 @@ _CONTINUED = re.compile(rf"(?<=[A-Za-z0-9_.+/=-])\\\r?\n[ \t]{{0,16}}{_REST}")
 """The same where a backslash says so: there, a secret may also be told by its name."""
 _LEAST = 8
 """Characters of the shortest text that can hold a secret: `ab://:x@`."""
+_BEHIND, _FAR_BEHIND = 400, 2_000
+"""Characters behind the beginning of a text that are looked at with it: a phrase of 24 words ends within the first,
+a key of one word or one that goes on in further lines within the second."""
+_SPACED = re.compile(r"(?<=\S)[ \t]{1,8}(?=[^\s\\+])")
+"""A blank between two words of a line, which no key goes on behind."""
+_TOLD_FROM_AFAR = ("-----begin", '"kty"', "kind: secret")
+"""Where one of these stands, much that follows or goes before is a secret."""
 
 
 def patterns() -> tuple[Pattern, ...]:
@@ -80,6 +87,18 @@ class Redactor:
             text = self._through(text, _CONTINUED, _PATTERNS, across=True)
             text = self._through(text, _BROKEN, KEYS, across=True)
         return self._masked(text, _PATTERNS)
+
+    def beginning(self, text: str, length: int) -> str:
+        """The first `length` characters of `text` with every secret in them masked, those too that go on behind
+        them; all of it, masked, where there is hardly more."""
+        farthest = length + _FAR_BEHIND
+        end = length + _BEHIND
+        if end < len(text):
+            head = text[:farthest].lower()
+            gap = None if any(mark in head for mark in _TOLD_FROM_AFAR) else _SPACED.search(text, end, farthest)
+            end = farthest if gap is None else gap.start()
+        masked = self.text(text[:end])
+        return masked if end >= len(text) else masked[: length - end]
 
     def value(self, value: Any) -> Any:
         """A decoded JSON value with `text` applied to every string in it, keys included; itself where nothing is

@@ -485,3 +485,44 @@ def test_expressions_are_compiled_when_a_text_has_their_mark() -> None:
     at_start, without, with_one = map(int, found.split())
     assert (at_start, without) == (0, 0)
     assert 0 < with_one < 12
+
+
+@pytest.mark.parametrize("behind", [" and so it went on", "\nand so it went on", "andsoitwenton"], ids=repr)
+def test_the_beginning_of_a_text_shows_no_part_of_a_secret_that_goes_on_behind_it(behind: str) -> None:
+    shown = []
+    for sample in SECRETS:
+        text = f"It began so.\n{sample.text}{behind * 300}"
+        masked = Redactor().text(text)
+        for secret in sample.secrets:
+            at = text.find(secret)
+            for length in {at + 8, at + len(secret) // 2, at + len(secret) - 1} if at >= 0 else ():
+                part = text[max(at, length - 60) : length]
+                beginning = Redactor().beginning(text, length)[:length]
+                shown += [(sample.kind, length - at, beginning)] * (part in beginning and part not in masked)
+    assert shown == []
+
+
+def test_the_beginning_of_a_text_is_as_in_the_whole() -> None:
+    for sample in SECRETS:
+        text = f"{'It began so. ' * 9}\n{sample.text}\n{'It went on. ' * 400}"
+        assert Redactor().text(text).startswith(Redactor().beginning(text, 700)), sample
+        assert Redactor().beginning(text, len(text)) == Redactor().text(text)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ('{"d": "', '", "use": "sig", ' + '"note": "a b", ' * 60 + '"kty": "OKP"}'),
+        ("data:\n  blob: ", "\n" + "  note: of a deployment\n" * 40 + "kind: Secret\n"),
+        (
+            '-----BEGIN RSA PRIVATE KEY-----",\n12:01 app "',
+            '",\n' + '12:01 app "qwertyuiop",\n' * 40 + '12:01 app "-----END RSA PRIVATE KEY-----"',
+        ),
+    ],
+    ids=["key set", "manifest", "lines of a log"],
+)
+def test_the_beginning_of_a_text_is_masked_by_what_stands_far_behind(before: str, after: str) -> None:
+    secret = some(40) + "a1B2"
+    text = f"{before}{secret}{after}{' and so on' * 400}"
+    assert secret not in Redactor().text(text)
+    assert secret not in Redactor().beginning(text, len(before) + 60)

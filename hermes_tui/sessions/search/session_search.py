@@ -52,8 +52,8 @@ _MESSAGE, _RESULT = 90, 250
 _COLOURS = re.compile(r" ?\[[0-9;]{0,12}m")
 _BREAKS = re.compile(r"(?<=[\w.+/=-]{8})(\\?) (?=\S{8})")
 _ENTRIES = re.compile(r" (?=[\w.-]{1,40}: )")
-_MARGIN = 2_000
-"""Characters behind those that are wanted, in which a secret may end."""
+_MORE_OF_INPUT = 2_000
+"""Characters by which the input of a call may be longer than what is wanted of it, and is masked as a value."""
 _SLACK = 20
 """Characters by which a text may be shorter that was cut: blanks at its end, and characters made of several."""
 
@@ -319,8 +319,9 @@ class _Shown:
 
     def _call(self, value: Any) -> str:
         text = json_text(value)
-        if self._redactor is not None and len(text) <= self._longest + _MARGIN:
-            text = json_text(self._redactor.value(value))  # which knows secrets by their names, too
+        if self._redactor is not None and len(text) <= self._longest + _MORE_OF_INPUT:
+            # By names and by lines; as text again, because an option may stand in the item before its secret.
+            text = json_text(self._redactor.value(value))
         return self._text(text, self._longest)[: self._longest]
 
     def _masked(self, summary: SessionSummary) -> SessionSummary:
@@ -330,12 +331,8 @@ class _Shown:
         return text if self._redactor is None else self._redactor.text(text)
 
     def _text(self, text: str, longest: int) -> str:
-        """What is wanted of a text, and some more: a secret is masked where it is whole."""
-        wanted = scrub(text[: longest + _MARGIN])
-        if self._redactor is None:
-            return wanted
-        masked = self._redactor.text(wanted)
-        return masked if len(wanted) == len(text) else masked[:-_MARGIN]
+        """What is wanted of a text."""
+        return scrub(text[:longest] if self._redactor is None else self._redactor.beginning(text, longest))
 
 
 def _said(message: Message) -> str:

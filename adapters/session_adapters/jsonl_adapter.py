@@ -263,25 +263,30 @@ class JsonlTranscript(Transcript, Generic[B]):
     def seek(self, message_id: str, size: int) -> bool:
         """Be what stands around a message: at least `size` messages before and after it, or all there are, none of
         which a later line changes. False where that cannot be told, and then this is of no use any more."""
-        span, begun = AROUND, False
+        span, start = AROUND, -1
         with suppress(OSError), open_file(self.path) as fd:
             end = os.fstat(fd).st_size
             place = place_of(fd, message_id, end)
-            while place is not None and not begun:
-                start, stop = turn_above(self.builder, fd, place, span), min(place + span, end)
-                begun = not start
-                self._run(fd, start, stop, sys.maxsize if begun else 0)
-                while (at := self._place(message_id)) is None or at + size >= self.builder.settled():
+            while place is not None and start:
+                higher = turn_above(self.builder, fd, place, span)
+                span *= 2
+                if higher == start:  # one turn is longer than that
+                    continue
+                start, stop = higher, min(place + AROUND, end)
+                self._run(fd, start, stop, 0 if start else sys.maxsize)
+                # First as far up as it has to be: whatever follows would be read again.
+                while (at := self._place(message_id)) is None or (
+                    (at >= size or not start) and at + size >= self.builder.settled()
+                ):
                     if stop == end:
                         break
-                    self._feed(fd, stop := min(stop + span, end))
+                    self._feed(fd, stop := min(stop + AROUND, end))
                 if at is None or self.builder.replays or not all(one.id for one in self.builder.messages):
                     return False
                 if at >= size or self.complete:
                     self.is_cut = stop < end
                     self.messages = self.builder.messages[: self.builder.settled() if self.is_cut else None]
                     return True
-                span *= 4
         return False
 
     def _place(self, message_id: str) -> int | None:

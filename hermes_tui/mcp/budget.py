@@ -62,16 +62,21 @@ def longest_fit(makers: Sequence[Callable[[int], Answer]], budget: int, longest:
     if not LEAST_BYTES <= budget <= MOST_BYTES:
         raise ValidationError(f"max_bytes must be from {LEAST_BYTES} to {MOST_BYTES}")
     for number, make in enumerate(makers):
-        low, high = (least if number + 1 < len(makers) else 0), longest
-        if len(encoded(best := make(low))) > budget:
+        low = least if number + 1 < len(makers) else 0
+        if (size := len(encoded(best := make(low)))) > budget:
             continue
-        while low < high and "cut" in best:  # else nothing of it would be longer
-            middle = (low + high + 1) // 2
-            answer = make(middle)
-            if len(encoded(answer)) <= budget:
-                low, best = middle, answer
+        guess = min(longest, budget)
+        high, over, tried = guess + 1, 0, 0
+        while high - low > 1 and "cut" in best:  # else nothing of it would be longer
+            answer = make(guess)
+            if (found := len(encoded(answer))) <= budget:
+                low, size, best = guess, found, answer
             else:
-                high = middle - 1
+                high, over = guess, found
+            # By proportion, which is nearly right: a step of three halves what is left, should it not be.
+            tried += 1
+            part = 0.5 if tried % 3 == 0 or not over else (budget - size) / (over - size)
+            guess = min(max(low + round((high - low) * part), low + 1), high - 1)
         return best
     return {
         "cut": f"nothing of the answer fits into {budget} bytes: ask for fewer results, or give a larger max_bytes"

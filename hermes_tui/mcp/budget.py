@@ -36,7 +36,8 @@ def cleaned(value: Any) -> Any:
     if isinstance(value, str):
         return safe(value[: 2 * MOST_BYTES], keep_newlines=True)
     if isinstance(value, dict):
-        kept = {key: cleaned(one) for key, one in value.items() if not _is_long_name(key, one)}
+        # A tool's name is a key, and comes from a session.
+        kept = {safe(key[:_LONGEST_NAME]): cleaned(one) for key, one in value.items() if not _is_long_name(key, one)}
         return {key: one for key, one in kept.items() if one not in ("", None, [], {})}
     if isinstance(value, list | tuple):
         return [cleaned(one) for one in value]

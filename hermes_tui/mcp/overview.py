@@ -54,7 +54,7 @@ def overview_of(session: Session, mask: Callable[[Any], Any] = lambda value: val
             "commands": len(commands),
             "failed_calls": sum(calls.failed(call) for call in made),
         },
-        "tools": dict(Counter(call.tool_name for call in made).most_common(12)),
+        "tools": mask(dict(Counter(call.tool_name for call in made).most_common(12))),
         "tokens": session.tokens.total if session.tokens is not None else None,
         "cost": priced(session.cost),
         "first_message_id": _name(session.messages, 0),

@@ -6,9 +6,13 @@ This is the only module that imports it: it takes a second of the processor's ti
 from __future__ import annotations
 
 import asyncio
+import os
+import re
 from collections.abc import Callable
+from io import TextIOWrapper
 from typing import Any, ParamSpec, TypeVar
 
+import anyio
 import mcp_types as types
 from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
@@ -30,6 +34,32 @@ _AT_ONCE = 2
 """Calls that are worked on at the same time; the others wait."""
 _REST = 1.0
 """Seconds without a call, after which what the last ones needed is given back to the system."""
+
+_ESCAPE = re.compile(
+    r"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(?P<half>u[dD][89a-fA-F][0-9a-fA-F]{2})|.)"
+)
+"""What a backslash begins in JSON: both halves of a character, one alone, or anything else."""
+
+
+class _Requests(TextIOWrapper):
+    """Lines from the client. The SDK passes over one with half a character in it, and the client would wait for an
+    answer for ever: U+FFFD stands for the half, as it does in texts of sessions."""
+
+    def readline(self, size: int = -1, /) -> str:  # type: ignore[override]  # as in the base class
+        """The next one."""
+        line = super().readline(size)
+        if "\\ud" not in line and "\\uD" not in line:
+            return line
+        return _ESCAPE.sub(lambda found: r"\ufffd" if found["half"] else found[0], line)
+
+
+def _requests() -> _Requests:
+    """Standard input, which is empty from now on for all others, as where the SDK opens it. Never closed: a thread
+    may be reading it."""
+    wire = os.dup(0)
+    with open(os.devnull, "rb") as nothing:  # noqa: PTH123 - a system's own
+        os.dup2(nothing.fileno(), 0)
+    return _Requests(os.fdopen(wire, "rb", closefd=False), encoding="utf-8", errors="replace")
 
 
 def make_server(tools: AgentTools, scope: Scope) -> Server[Any]:
@@ -112,7 +142,7 @@ def serve(tools: AgentTools, scope: Scope) -> None:
 
     async def run() -> None:
         server = make_server(tools, scope)
-        async with stdio_server() as (read, write):
+        async with stdio_server(stdin=anyio.wrap_file(_requests())) as (read, write):
             await server.run(read, write, server.create_initialization_options())
 
     try:

@@ -123,7 +123,7 @@ class AgentTools:
 
     def _said_of(self, asking: AskingSession | None) -> dict[str, Any]:
         """What every answer says."""
-        left_out = f"{asking.unified_id}, which asks ({asking.how})" if asking is not None else None
+        left_out = safe(f"{asking.unified_id}, which asks ({asking.how})") if asking is not None else None
         return {"note": _NOTE, "left_out": left_out}
 
     def _look(self) -> AskingSession | None:

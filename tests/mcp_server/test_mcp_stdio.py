@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import time
@@ -16,6 +17,7 @@ import pytest
 from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 
+from claude_lines import ClaudeHome
 from hermes_tui.cli.execute import execute
 from support import PATIENCE, REPOSITORY
 from tiny_home import tree_hash
@@ -118,15 +120,51 @@ def test_garbage_is_survived(home: Path) -> None:
         wire.ask(5, "tools/call", name="session_search", arguments="text")
         assert "error" in wire.answer(5)
         half = {"window": "\ud800", "query": "\udfff", "around_message_id": "\ud800"}
-        for method, params in (
-            ("tools/call", {"name": "session_search", "arguments": half}),
-            ("tools/call", {"name": "\ud800", "arguments": {}}),
-            ("resources/read", {"uri": "session://claude/\ud800"}),
-        ):
-            wire.ask(7, method, **params)
+        wire.ask(7, "tools/call", name="session_search", arguments=half)
+        assert wire.answer(7)["result"]["isError"]
+        wire.ask(8, "tools/call", name="\ud800", arguments={})
+        assert wire.answer(8)["result"]["isError"]
+        wire.ask(9, "resources/read", uri="session://claude/\ud800")
+        assert "SESSION_NOT_FOUND" in wire.answer(9)["result"]["contents"][0]["text"]
         wire.send(b"\x00" * 10_000)
         wire.ask(6, "tools/call", name="session_search", arguments={"limit": 1})
         assert wire.answer(6)["result"]["structuredContent"]["results"]
+
+
+async def test_half_characters_in_a_session_lose_no_answer(tmp_path: Path) -> None:
+    """Nor do they, or colours, reach the client in names, ids and keys."""
+    path = ClaudeHome(tmp_path).session("half \ud83d of a needle")
+    first, last = path.read_text().splitlines()
+    record = json.loads(last)
+    called = {"command": "ls \ud800", "k\udc00": "v"}
+    record["message"]["content"] = [{"type": "tool_use", "id": "t", "name": "Ba\ud800\x1b[31msh", "input": called}]
+    path.unlink()
+    path.with_name("half\udcff.jsonl").write_text(f"{first}\n{json.dumps(record)}\n")
+    argv = command(tmp_path)
+    server = StdioServerParameters(command=argv[0], args=argv[1:], env=surroundings(tmp_path))
+    async with Client(stdio_client(server)) as client:
+        (listed,) = (await client.call_tool("session_search", {})).structured_content["results"]
+        asked = {"session_id": listed["session_id"]}
+        answers = [
+            await client.call_tool("session_search", {"query": "needle"}),
+            await client.call_tool("session_search", asked),
+            await client.call_tool("session_overview", asked),
+        ]
+        assert not any(one.is_error for one in answers)
+        texts = [one.content[0].text for one in answers]  # type: ignore[union-attr]
+        assert "half \ufffd of a" in texts[0] and "ls \ufffd" in texts[1] and "Ba\ufffd" in texts[2]
+        assert not re.search(r"\\u00[01]|\x1b", "".join(texts))
+        (resource,) = (await client.list_resources()).resources
+        assert "of a needle" in (await client.read_resource(resource.uri)).contents[0].text  # type: ignore[union-attr]
+
+
+def test_a_query_with_half_a_character_is_answered(home: Path) -> None:
+    with started(home) as wire:
+        wire.greet()
+        for number, query in enumerate(("test \\ud83d", "test \\uDC00\\ud83d", "test \\\\ud83d \\ud83d\\ude00"), 1):
+            call = '{"jsonrpc": "2.0", "id": %d, "method": "tools/call", "params": {"name": "session_search",'
+            wire.send((call % number + f' "arguments": {{"query": "{query}"}}}}}}').encode())
+            assert "result" in wire.answer(number)
 
 
 def test_a_thousand_calls_at_once_over_stdio(home: Path) -> None:

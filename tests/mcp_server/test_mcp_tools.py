@@ -192,6 +192,19 @@ async def test_the_session_that_asks_is_left_out(tmp_path: Path) -> None:
         assert "asks" in await refusal(client, "session_overview", session_id=f"claude:{asking.stem}")
 
 
+async def test_the_name_of_the_asking_session_is_made_safe(tmp_path: Path) -> None:
+    home = ClaudeHome(tmp_path)
+    other = home.session("Another")
+    asking = home.session("Half").rename(other.with_name("half\udcff\x1b[2J.jsonl"))
+    home.process(asking.stem, "busy")
+    manager = SessionManager(Environment(home=tmp_path), cache_dir=tmp_path / "cache", indexed=False)
+    scope = Scope(manager, ancestors=(os.getpid(),))
+    async with Client(make_server(AgentTools(manager, scope), scope)) as client:
+        found = await ask(client)
+    assert "half\ufffd" in found["left_out"] and "\x1b" not in found["left_out"]
+    assert [one["session_id"] for one in found["results"]] == [f"claude:{other.stem}"]
+
+
 async def test_without_a_process_the_latest_here_is_taken_for_it(tmp_path: Path) -> None:
     from datetime import UTC, datetime
 

@@ -65,9 +65,9 @@ class _Texts:
         return found
 
 
-def _whole(found: msgspec.Struct) -> Answer:
-    answer: Answer = cleaned(_with_short_times(msgspec.to_builtins(found)))
-    return answer
+def _whole(found: Any) -> Any:
+    """What an answer is made of."""
+    return cleaned(_with_short_times(msgspec.to_builtins(found)))
 
 
 def _with_short_times(value: Any) -> Any:
@@ -82,9 +82,13 @@ def _with_short_times(value: Any) -> Any:
     return [_with_short_times(one) for one in value] if isinstance(value, list | tuple) else value
 
 
+def _anchor(messages: Sequence[Answer]) -> int:
+    return next((index for index, one in enumerate(messages) if one.get("anchor")), 0)
+
+
 def _around(messages: Sequence[Answer], size: int) -> tuple[Sequence[Answer], int, int]:
     """Those around the anchor, and how many are before and after it."""
-    at = next((index for index, one in enumerate(messages) if one.get("anchor")), 0)
+    at = _anchor(messages)
     kept = messages[max(0, at - size) : at + size + 1]
     return kept, min(at, size), max(0, min(len(messages) - at - 1, size))
 
@@ -165,7 +169,7 @@ def scrolled(found: ScrolledMessages, said: Answer, budget: int, offset: int) ->
         fields |= {"messages_before": before, "messages_after": after}
         return _answer("scroll", said, fields, cut if texts.cut or size < found.window else "")
 
-    at = next((index for index, one in enumerate(every) if one.get("anchor")), 0)
+    at = _anchor(every)
     held = max(at, len(every) - at - 1)
     all_held = (at, len(every) - at - 1) == (found.messages_before, found.messages_after)
     sizes = [found.window if all_held else held]
@@ -182,7 +186,7 @@ def browsed(found: BrowsedSessions, said: Answer, budget: int) -> Answer:
 
 def listed(rows: Sequence[Answer], said: Answer, budget: int) -> Answer:
     """What runs now."""
-    return _rows("", "sessions", cleaned(_with_short_times(msgspec.to_builtins(rows))), said, budget)
+    return _rows("", "sessions", _whole(rows), said, budget)
 
 
 def _rows(shape: str, name: str, rows: Sequence[Answer], said: Answer, budget: int) -> Answer:
@@ -197,7 +201,7 @@ def _rows(shape: str, name: str, rows: Sequence[Answer], said: Answer, budget: i
 
 def looked(facts: Answer, said: Answer, budget: int) -> Answer:
     """An overview."""
-    whole: Answer = cleaned(_with_short_times(msgspec.to_builtins(facts)))
+    whole: Answer = _whole(facts)
     lists = ("files_changed", "files_read", "commands")
 
     def make(number: int, length: int) -> Answer:

@@ -19,6 +19,7 @@ from session_adapters.growing.file import GrowingFile
 from session_adapters.growing.texts import LinesReader, place_of, turn_above, turn_start
 from session_adapters.model import Message, Session, SessionSummary
 from session_adapters.reading.damage import reading_session, reason_of
+from session_adapters.reading.ends import marked_lines
 from session_adapters.reading.files import is_whole, lines, open_file
 from session_adapters.reading.folders import problem_in, report_damage
 from session_adapters.reading.searchable import Text
@@ -233,7 +234,7 @@ class JsonlTranscript(Transcript, Generic[B]):
         return read()
 
     def load_part(self, step: int) -> bool:
-        """See `Transcript.load_part`. False too where a line of it changes what stands above."""
+        """See `Transcript.load_part`. False too where a line changes what stands above the part, or in the first."""
         try:
             with open_file(self.path) as fd:
                 status = os.fstat(fd)
@@ -248,9 +249,11 @@ class JsonlTranscript(Transcript, Generic[B]):
                     stop = start + PART
                     stop = turn_start(self.builder, fd, stop, PART // 4) if stop < status.st_size else status.st_size
                 self._read_alone(fd, start, stop, status.st_size)
+                marks = () if start else self.builder.replaying
+                is_changed = bool(marks) and any(marked_lines(fd, self._file.end, status.st_size, marks))
         except OSError:
             return False
-        return not self.builder.replays
+        return not (is_changed or (start and self.builder.replays))
 
     def _read_alone(self, fd: int, start: int, stop: int, size: int) -> None:
         """Be what stands there in a file of that size, at least a line of it. Raises `OSError`."""
@@ -281,7 +284,7 @@ class JsonlTranscript(Transcript, Generic[B]):
                     if stop == end:
                         break
                     self._feed(fd, stop := min(stop + AROUND, end))
-                if at is None or self.builder.replays or not all(one.id for one in self.builder.messages):
+                if at is None or (start and self.builder.replays) or not all(one.id for one in self.builder.messages):
                     return False
                 if at >= size or self.complete:
                     self.is_cut = stop < end

@@ -192,6 +192,8 @@ class Builder(ABC):
 
     replays = False
     """Something in these lines changed what stood above: they cannot be understood without it."""
+    replaying: ClassVar[Sequence[bytes]] = ()
+    """What each line holds that may do so."""
 
     def __init__(self) -> None:
         self.messages: list[Message] = []

@@ -62,6 +62,8 @@ class GeminiBuilder(Builder):
     session of any length. What was undone or replaced has all messages made anew, but not before they are asked for:
     a log may do so at every step."""
 
+    replaying = (b'"$rewindTo"', b'"messages"')
+
     def __init__(self, *, glance: bool = False) -> None:
         self._stale = glance
         super().__init__()

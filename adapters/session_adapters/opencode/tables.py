@@ -109,14 +109,12 @@ class OpenCodeRows:
             f" WHERE session_id IN (SELECT value FROM json_each(?1))"
             f" {backwards(have, 'time_created', 'id')}"
         )
-        for session_id, id_, size, created, updated in self._last(query, ids, "message"):
+        rows = self._last(query, ids, "message")
+        while rows:  # of ten thousand messages rows and units are not held at once
+            session_id, id_, size, created, updated = rows.pop()
             key = as_text(id_) or ""
-            yield (
-                as_text(session_id) or "",
-                OpenCodeUnit(
-                    key, MESSAGE_ROW, as_float(created), (None, size, as_float(updated), *sizes.get(key, ()))
-                ),
-            )
+            stamp = (None, size, as_float(updated), *sizes.pop(key, ()))
+            yield as_text(session_id) or "", OpenCodeUnit(key, MESSAGE_ROW, as_float(created), stamp)
 
     def _part_sizes(self, ids: Sequence[str]) -> dict[str, tuple[Any, ...]]:
         """For each message what its parts look like from outside: no text is read for it."""
@@ -142,7 +140,9 @@ class OpenCodeRows:
             f" {backwards(have, *order)}"
         )
         found: dict[str, list[OpenCodeUnit]] = {}
-        for session_id, id_, size, seq, created, updated in self._last(query, ids, "session_message"):
+        rows = self._last(query, ids, "session_message")
+        while rows:
+            session_id, id_, size, seq, created, updated = rows.pop()
             stamp = (as_int(seq), size, as_float(updated))
             unit = OpenCodeUnit(as_text(id_) or "", ENTRY_ROW, as_float(created), stamp)
             found.setdefault(as_text(session_id) or "", []).append(unit)
@@ -168,7 +168,9 @@ class OpenCodeRows:
             f"SELECT CAST(session_id AS BLOB), CAST(id AS BLOB), {created}, {size} FROM messages"  # noqa: S608
             f" WHERE session_id IN (SELECT value FROM json_each(?1)) {order}"
         )
-        for session_id, id_, when, length in self._last(query, ids, "messages"):
+        rows = self._last(query, ids, "messages")
+        while rows:
+            session_id, id_, when, length = rows.pop()
             key = as_text(id_) or ""
             stamp = (None, length, *calls.get(key, ()))
             yield as_text(session_id) or "", OpenCodeUnit(key, DOCUMENT_ROW, as_float(when), stamp)
@@ -286,17 +288,17 @@ class OpenCodeRows:
             found[row.id] = [message_of_row(row, calls.get(row.id, ()))]
 
     def _last(self, query: str, ids: Sequence[str], table: str) -> list[Any]:
-        """The rows of these sessions, which the query gives backwards. Of too many the last: of each session as many
-        as fall to its share."""
+        """The rows of these sessions as the query gives them, backwards. Of too many the last: of each session as
+        many as fall to its share."""
         ration = Ration(stint=self.stint)
         rows = self._each(query, ids, f"table {table}", ration=ration)
         if not ration.spent:
-            return rows[::-1]
+            return rows
         rows = []
         for id_ in ids:
             ration = Ration(SESSION_LIMIT // len(ids), stint=self.stint)
             of_one = self._each(query, [id_], f"table {table}", ration=ration)
-            rows += of_one[::-1]
+            rows += of_one
             if ration.spent:
                 ((number,),) = self.connection.execute(f"SELECT count(*) FROM {table} WHERE session_id = ?1", (id_,))  # noqa: S608
                 self.left[id_] += number - len(of_one)

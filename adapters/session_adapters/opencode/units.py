@@ -122,9 +122,8 @@ def revised(units: Iterable[OpenCodeUnit], facts: OpenCodeFacts) -> list[OpenCod
     for unit in units:
         here = unit.id == facts.revert
         undone = undone or (here and not facts.revert_inside)
-        found.append(
-            unit._replace(rewound=undone, inherited=unit.inherited or _is_copy(unit.id, unit.created, facts.created))
-        )
+        copied = unit.inherited or _is_copy(unit.id, unit.created, facts.created)
+        found.append(unit._replace(rewound=undone, inherited=copied) if undone or copied else unit)
         undone = undone or here
     return found
 

@@ -9,6 +9,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import gemini_samples
 import openclaw_store
 from claude_lines import ClaudeHome
 from cursor_store import Chat, prompt
@@ -112,6 +113,40 @@ class ClaudeTalk(Talk):
                 }
                 record |= {"parentUuid": f"u{number - 1}" if number else None, "isSidechain": False}
                 lines.append(record | {"cwd": "/home/dev/shop", "timestamp": _time(number)})
+        _append(self._path, lines)
+
+
+class GeminiTalk(Talk):
+    """A log, which begins as that of each real session: with a list of messages that replaces what there was."""
+
+    def __init__(self, home: Path, failing: Iterable[int] = (), filler: int = 0) -> None:
+        super().__init__(home, failing, filler)
+        context = gemini_samples.CONTEXT
+        self._path = gemini_samples.place(
+            home, gemini_samples.header(self.session_id), gemini_samples.put(context), name="session-talk.jsonl"
+        )
+        self.adapter = gemini_samples.adapter(home)
+
+    def write(self, turns: range) -> None:
+        """See `Talk.write`."""
+        lines: list[dict[str, Any]] = []
+        for turn in turns:
+            asked, command, result, answer = self.said(turn)
+            status = "error" if turn in self.failing else "success"
+            call = {"id": f"c{turn}", "name": "run_shell_command", "args": {"command": command}, "status": status}
+            gave = {"functionResponse": {"id": f"c{turn}", "name": call["name"], "response": {"output": result}}}
+            rows: list[dict[str, Any]] = [
+                {"type": "user", "content": [{"text": asked}]},
+                {"type": "gemini", "content": "", "model": "gemini-2.5-pro"},
+                {"type": "user", "content": [gave]},
+                {"type": "gemini", "content": answer, "model": "gemini-2.5-pro"},
+            ]
+            for place, row in enumerate(rows):
+                number = turn * TURN + place
+                lines.append({"id": f"g{number}", "timestamp": _time(number)} | row)
+                if place == 1:  # written again when the call has its result
+                    lines.append(lines[-1] | {"toolCalls": [call | {"result": [gave]}]})
+                lines.append({"$set": {"lastUpdated": _time(number)}})
         _append(self._path, lines)
 
 
@@ -304,6 +339,7 @@ class OpenClawTalk(PiTalk):
 TALKS: dict[str, type[Talk]] = {
     "claude": ClaudeTalk,
     "cursor": CursorTalk,
+    "gemini": GeminiTalk,
     "hector": HectorTalk,
     "hermes": HermesTalk,
     "omp": OmpTalk,

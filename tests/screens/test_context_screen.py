@@ -82,7 +82,7 @@ async def test_the_border_has_a_gauge_of_the_context(program: Program, claude_ho
 
 async def test_dims_and_says_and_back_again(program: Program, claude_home: ClaudeHome) -> None:
     compacted(claude_home)
-    async with program(claude_home.home, size=(130, 40)) as pilot:  # room for what the last call took as well
+    async with program(claude_home.home, size=(118, 40)) as pilot:  # room for all its parts
         await read(pilot)
         assert "sees" not in border(pilot)
         assert not any(dimmed(pilot).values())

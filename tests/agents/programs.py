@@ -17,6 +17,8 @@ from agents.mock_model import Model
 __all__ = ["PROGRAMS", "Program", "Running", "installed"]
 
 _CACHE = Path.home() / ".cache" / "hermes-tui-tests" / "agents"
+_SURROUNDINGS = dict(os.environ)
+"""As they were before a test has a home of its own: npm needs what they say of registries and certificates."""
 _PATIENCE = 90.0
 """Seconds for something that an agent should show: a busy machine needs many."""
 _KEY = "sk-ant-api03-" + "a" * 40
@@ -149,7 +151,7 @@ def installed(program: Program) -> Path:
         npm = shutil.which("npm") or "npm"
         what = f"{program.package}@{program.version}"
         argv = [npm, "install", "--prefix", str(folder), "--no-audit", "--no-fund", "--loglevel=error", what]
-        subprocess.run(argv, check=True, timeout=600)
+        subprocess.run(argv, check=True, timeout=600, env=_SURROUNDINGS)
     return path
 
 

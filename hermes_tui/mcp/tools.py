@@ -71,7 +71,10 @@ class AgentTools:
         self._monitor = Monitor(manager, manager.marks, stuck_after=stuck_after)
         self._lock = threading.Lock()
         """Of the monitor, and of the look at the stores."""
-        self._looked = float("-inf")
+        self._looked = self._began = float("-inf")
+        """When the last look at the stores ended, and when it began."""
+        self._sought = float("-inf")
+        """When they were last looked at for a session that the list did not have."""
         self._asking: AskingSession | None = None
         """As it was at the last look."""
 
@@ -102,8 +105,14 @@ class AgentTools:
         give_back()
 
     def _guarded(self, work: Callable[[], dict[str, Any]]) -> ToolReply:
+        asked = time.monotonic()
         try:
-            return ToolReply(work())
+            try:
+                return ToolReply(work())
+            except SessionNotFound:
+                if not self._look_again(asked):
+                    raise
+                return ToolReply(work())
         except HermesTuiError as error:
             return ToolReply({}, _said(f"{error.code}: {error}"))
         except Exception as error:
@@ -150,10 +159,21 @@ class AgentTools:
 
     def _look_now(self) -> None:
         if time.monotonic() - self._looked > _FRESH:  # nobody else did meanwhile
+            self._began = time.monotonic()
             self._manager.catalogue.refresh()
             self._manager.index.poke(follow=False)
             self._asking = self._scope.asking()
             self._looked = time.monotonic()
+
+    def _look_again(self, asked: float) -> bool:
+        """Look at the stores for a session that the list does not have, as often as else at most; whether they were
+        since the call, which came at `asked`."""
+        with self._lock:
+            if self._began <= asked and asked - self._sought > _FRESH:
+                self._looked = float("-inf")
+                self._look_now()
+                self._sought = self._began
+            return self._began > asked
 
     def _hidden(self, asking: AskingSession | None) -> Callable[[SessionSummary], bool] | None:
         """Which sessions belong to the conversation that asks."""

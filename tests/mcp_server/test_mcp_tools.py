@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from mcp import Client
@@ -129,6 +130,41 @@ def test_half_a_character_is_an_error_as_any_other(sampled: SessionManager) -> N
         reply = tools.call("session_search", {"query": "x", **arguments})
         assert reply.error and reply.error.isprintable()
         assert not reply.error.startswith("INTERNAL")
+
+
+async def test_a_session_that_began_just_now_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The stores are looked at anew before an id is said to be nobody's, and not for each of many that are."""
+    home = ClaudeHome(tmp_path)
+    first = home.session("Known")
+    manager = SessionManager(Environment(home=tmp_path), cache_dir=tmp_path / "cache", indexed=False)
+    looks = Mock(wraps=manager.catalogue.refresh)
+    monkeypatch.setattr(manager.catalogue, "refresh", looks)
+    for tool in ("session_search", "session_overview", "resource"):
+        scope = Scope(manager, ancestors=())
+        async with Client(make_server(AgentTools(manager, scope), scope)) as client:
+            await ask(client, "session_overview", session_id=first.stem)
+            name = home.session(f"New for {tool}").stem
+            looks.reset_mock()
+            if tool == "resource":
+                contents = (await client.read_resource(f"session://claude/{name}")).contents
+                assert "New for resource" in contents[0].text  # type: ignore[union-attr]
+            else:
+                assert (await ask(client, tool, session_id=name))["session_id"] == f"claude:{name}"
+            answers = [await refusal(client, session_id=f"claude:{number}") for number in range(20)]
+            assert all(one.startswith("SESSION_NOT_FOUND") for one in answers)
+            assert looks.call_count == 1
+
+
+async def test_calls_at_once_for_a_new_session_share_a_look(tmp_path: Path) -> None:
+    home = ClaudeHome(tmp_path)
+    home.session("Known")
+    manager = SessionManager(Environment(home=tmp_path), cache_dir=tmp_path / "cache", indexed=False)
+    scope = Scope(manager, ancestors=())
+    async with Client(make_server(AgentTools(manager, scope), scope)) as client:
+        await ask(client)
+        name = home.session("Just begun").stem
+        overviews = (ask(client, "session_overview", session_id=name) for _ in range(20))
+        assert {one["title"] for one in await asyncio.gather(*overviews)} == {"Just begun"}
 
 
 async def test_a_query_is_not_repeated(connect: Connect) -> None:

@@ -24,9 +24,9 @@ from session_adapters.reading.bounds import Stint, excess, is_cut, unread, unsea
 from session_adapters.text import scrub
 
 if TYPE_CHECKING:
-    from session_adapters.fold import SessionFold
     from session_adapters.reading.prefilter import Verbatim
     from session_adapters.reading.searchable import SessionTexts, Text, TextReader
+    from session_adapters.session_counts import SessionFold
     from session_adapters.transcript import Transcript
     from session_adapters.usage import Counted, Usage
 
@@ -347,7 +347,7 @@ class Adapter(ABC):
 
     def added_up(self, source: Source, session_id: str) -> tuple[SessionSummary, SessionFold, int]:
         """A session, what its messages come to, and how many of them are left out. Raises as `session` does."""
-        from session_adapters.fold import SessionFold
+        from session_adapters.session_counts import SessionFold
 
         session = self.session(source, session_id)
         fold = SessionFold()
@@ -360,7 +360,7 @@ class Adapter(ABC):
 
     def session_calls(self, source: Source, session: Session) -> Iterator[Usage]:
         """The calls of a session that was read out of `source`, those that no message of it tells among them."""
-        from session_adapters.fold import messages_usage
+        from session_adapters.session_counts import messages_usage
 
         if type(self).usage is Adapter.usage:
             return messages_usage(session)

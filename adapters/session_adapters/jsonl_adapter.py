@@ -13,16 +13,17 @@ from typing import ClassVar, Generic, TypeVar
 
 from session_adapters.activity import Activity
 from session_adapters.base import Adapter, Report, Root, Source, unique
-from session_adapters.fold import SessionFold, messages_usage
 from session_adapters.growing.counter import Begun, LinesCounter, Pairs
 from session_adapters.growing.file import GrowingFile
 from session_adapters.growing.texts import LinesReader, place_of, turn_above, turn_start
 from session_adapters.model import Message, Session, SessionSummary
-from session_adapters.reading.damage import reading_session, reason_of
+from session_adapters.reading.damaged_places import reading_session, reason_of
 from session_adapters.reading.ends import marked_lines
-from session_adapters.reading.files import is_whole, lines, open_file
+from session_adapters.reading.files import open_file
 from session_adapters.reading.folders import problem_in, report_damage
+from session_adapters.reading.lines import is_whole, lines
 from session_adapters.reading.searchable import Text
+from session_adapters.session_counts import SessionFold, messages_usage
 from session_adapters.transcript import PAGE, PART, Builder, Change, Transcript
 from session_adapters.usage import Usage
 

@@ -10,14 +10,15 @@ from functools import partial
 from pathlib import Path
 
 from session_adapters.base import Report, Root, SessionMissing, SessionUnreadable, Source
-from session_adapters.fold import SessionFold
 from session_adapters.growing.counter import Begun, Pairs
 from session_adapters.growing.texts import LinesReader
 from session_adapters.jsonl_adapter import JsonlAdapter, JsonlTranscript
 from session_adapters.model import EPOCH, Problem, Session, SessionSummary
 from session_adapters.reading.ends import read_ends
-from session_adapters.reading.files import Line, is_whole, lines, open_file
+from session_adapters.reading.files import open_file
 from session_adapters.reading.folders import file_source, problem_in, report_damage, status_of
+from session_adapters.reading.lines import Line, is_whole, lines
+from session_adapters.session_counts import SessionFold
 from session_adapters.text import one_line
 from session_adapters.transcript import Builder
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from session_adapters.base import Capabilities, Liveness, NativeCommand, Report, Root, Source
 from session_adapters.model import Problem, SessionSummary
-from session_adapters.reading.damage import reason_of
+from session_adapters.reading.damaged_places import reason_of
 from session_adapters.reading.files import read_small
 from session_adapters.reading.folders import is_folder
 from session_adapters.tree.adapter import DOCUMENT, TreeAdapter

@@ -14,8 +14,8 @@ from msgspec.structs import replace
 from session_adapters.activity import Activity, activity_of
 from session_adapters.model import Attachment, Message, Problem, ToolResult
 from session_adapters.reading.bounds import CUT, TEXT_LIMIT, beginning_of, text_size
-from session_adapters.reading.damage import Damage
-from session_adapters.reading.files import Line
+from session_adapters.reading.damaged_places import Damage
+from session_adapters.reading.lines import Line
 
 __all__ = ["PART", "PART_ITEMS", "Branch", "Builder", "Change", "Transcript", "first_difference", "part_of"]
 

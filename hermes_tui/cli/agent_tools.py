@@ -44,8 +44,8 @@ def mcp(
     from hermes_tui.mcp.scope import Scope
     from hermes_tui.mcp.tools import AgentTools
     from hermes_tui.platform.memory_tuning import stay_small
-    from hermes_tui.sessions.machine import this_machine
     from hermes_tui.sessions.manager import SessionManager
+    from hermes_tui.sessions.own_environment import this_machine
 
     stay_small()  # before there are threads
     settings = context.find_root().obj

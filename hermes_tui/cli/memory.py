@@ -140,7 +140,7 @@ def _opened(context: click.Context, agent: str, path: Path | None) -> Iterator[L
 def _configuration(context: click.Context, path: Path | None) -> MemoryConfiguration:
     """Raises `ValidationError`."""
     from hermes_tui.memory.configuration import own_configuration, read_configuration
-    from hermes_tui.sessions.machine import own_environment
+    from hermes_tui.sessions.own_environment import own_environment
 
     environment = environment_of(context.find_root().obj.home) or own_environment()
     if path is not None:

@@ -15,8 +15,8 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from hermes_tui.redact.context import CONTEXTS
 from hermes_tui.redact.key_formats import KEY_BLOCKS, KEYS
+from hermes_tui.redact.named_secrets import CONTEXTS
 from hermes_tui.redact.names import is_secret_name
 from hermes_tui.redact.pattern import Pattern, is_placeholder, secret_of
 

@@ -23,9 +23,9 @@ from hermes_tui.sessions.catalogue.catalogue import Catalogue
 from hermes_tui.sessions.catalogue.exact import Row, exact
 from hermes_tui.sessions.catalogue.options import ListOptions, changed, select
 from hermes_tui.sessions.latest import Latest
-from hermes_tui.sessions.machine import this_machine
 from hermes_tui.sessions.mark_store import MarkStore
 from hermes_tui.sessions.marks import with_marks
+from hermes_tui.sessions.own_environment import this_machine
 from session_adapters.base import Adapter, Environment, SessionMissing, SessionUnreadable, Source
 from session_adapters.model import Session, SessionSummary, unified_id
 from session_adapters.registry import LABELS
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from hermes_tui.sessions.context import ContextView, WindowChoice
     from hermes_tui.sessions.cost import CostOptions, CostSummary
     from hermes_tui.sessions.cost.service import CostDesk
-    from hermes_tui.sessions.diff import SessionDiff
+    from hermes_tui.sessions.diff.model import SessionDiff
     from hermes_tui.sessions.doctor import DoctorReport
     from hermes_tui.sessions.index.reading.reader import SearchIndex
     from hermes_tui.sessions.index.service import IndexService
@@ -258,7 +258,7 @@ class SessionManager:
     def diff(self, a: tuple[str, str], b: tuple[str, str]) -> SessionDiff:
         """How session `b` differs from session `a`, each as (agent, native id); spec 004 §6.6. Raises as `get` does,
         and `ValidationError` where they are too long and too repetitive to be compared."""
-        from hermes_tui.sessions.diff import diff
+        from hermes_tui.sessions.diff.compare import diff
 
         return diff(self.get(*a), self.get(*b))
 

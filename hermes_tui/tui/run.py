@@ -16,7 +16,7 @@ from hermes_tui.config import Config
 from hermes_tui.errors import ValidationError
 from hermes_tui.platform import memory_tuning
 from hermes_tui.platform.memory_tuning import stay_small
-from hermes_tui.platform.signals import Guard
+from hermes_tui.platform.terminal_guard import Guard
 from hermes_tui.platform.thread_errors import crashes_reported
 from hermes_tui.sessions.manager import SessionManager
 from hermes_tui.tui.app import HermesApp

@@ -27,8 +27,10 @@ from session_adapters.base import (
 )
 from session_adapters.jsonl_adapter import JsonlTranscript
 from session_adapters.model import EPOCH, Cost, Message, Problem, Session, SessionSummary
+from session_adapters.reading.decoding import Decoder
 from session_adapters.reading.ends import read_ends
-from session_adapters.reading.files import Decoder, Line, file_stamp, open_file
+from session_adapters.reading.files import file_stamp, open_file
+from session_adapters.reading.lines import Line
 from session_adapters.text import one_line
 from session_adapters.times import from_iso
 from session_adapters.transcript import Builder, Transcript

@@ -16,7 +16,7 @@ from textual.pilot import Pilot
 from claude_lines import ClaudeHome
 from hermes_tui.display import safe
 from hermes_tui.errors import ParseError
-from hermes_tui.sessions.diff import diff
+from hermes_tui.sessions.diff.compare import diff
 from hermes_tui.sessions.diff.shown import compared as shown
 from hermes_tui.sessions.diff.wording import ChangedSpan, wording
 from hermes_tui.tui.app import HermesApp

@@ -17,8 +17,9 @@ from hypothesis import strategies as st
 
 from chances import examples
 from hermes_tui.errors import AgentNotFound, SessionNotFound, ValidationError
-from hermes_tui.sessions.diff import SessionDiff, diff
 from hermes_tui.sessions.diff.align import common
+from hermes_tui.sessions.diff.compare import diff
+from hermes_tui.sessions.diff.model import SessionDiff
 from hermes_tui.sessions.diff.text import diff_lines
 from hermes_tui.sessions.diff.wording import changed, wording
 from hermes_tui.sessions.manager import SessionManager

@@ -40,16 +40,18 @@ from session_adapters.claude.paths import (
 from session_adapters.claude.records import Marks
 from session_adapters.claude.relate import relate
 from session_adapters.claude.summary import ClaudeSurvey, Part, ends, feed_all
-from session_adapters.fold import SessionFold
 from session_adapters.growing.counter import Begun, Pairs
 from session_adapters.growing.texts import LinesReader
 from session_adapters.jsonl_adapter import JsonlAdapter, JsonlTranscript
 from session_adapters.model import Session, SessionSummary
-from session_adapters.reading.damage import reading_session
-from session_adapters.reading.files import Decoder, Line, lines, open_file
+from session_adapters.reading.damaged_places import reading_session
+from session_adapters.reading.decoding import Decoder
+from session_adapters.reading.files import open_file
 from session_adapters.reading.folders import problem_in, report_damage
+from session_adapters.reading.lines import Line, lines
 from session_adapters.reading.prefilter import Verbatim
 from session_adapters.reading.searchable import Rewritten, Text
+from session_adapters.session_counts import SessionFold
 from session_adapters.transcript import Transcript
 
 __all__ = ["ClaudeAdapter"]

@@ -36,7 +36,8 @@ from session_adapters.claude.records import (
 )
 from session_adapters.growing.hashes import Hashes
 from session_adapters.model import Attachment, Cost, Message, TokenUsage, ToolCall, ToolResult
-from session_adapters.reading.files import Line, RecordDecoder
+from session_adapters.reading.decoding import RecordDecoder
+from session_adapters.reading.lines import Line
 from session_adapters.times import parse_time
 from session_adapters.transcript import Builder
 

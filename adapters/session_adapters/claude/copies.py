@@ -7,7 +7,8 @@ from typing import NamedTuple, Protocol
 
 from session_adapters.claude.kinds import CONVERSATION
 from session_adapters.claude.records import ForkedFrom, LineHead
-from session_adapters.reading.files import Decoder, lines
+from session_adapters.reading.decoding import Decoder
+from session_adapters.reading.lines import lines
 from session_adapters.times import parse_time
 
 __all__ = ["NO_COPIES", "Copies", "is_old", "read_copies"]

@@ -7,7 +7,7 @@ from typing import Any
 from msgspec import Struct
 
 from session_adapters.claude.records import ClaudeRecord
-from session_adapters.reading.files import Decoder, has_text_keys
+from session_adapters.reading.decoding import Decoder, has_text_keys
 
 __all__ = ["CONVERSATION", "damage", "unknown"]
 

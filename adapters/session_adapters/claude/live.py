@@ -18,7 +18,9 @@ from session_adapters.base import Environment, Liveness, Report
 from session_adapters.claude.paths import SMALL, config_roots, entries_of, printable
 from session_adapters.model import Problem
 from session_adapters.proc import start_ticks
-from session_adapters.reading.files import PATIENCE, Decoder, read_small
+from session_adapters.reading.decoding import Decoder
+from session_adapters.reading.files import read_small
+from session_adapters.reading.lines import PATIENCE
 from session_adapters.times import from_millis
 
 __all__ = ["live_sessions", "tell_damage"]

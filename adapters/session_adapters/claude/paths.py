@@ -17,7 +17,8 @@ from msgspec import Struct
 
 from session_adapters.base import Environment, Report, Root, Source
 from session_adapters.model import Problem
-from session_adapters.reading.files import Decoder, read_small
+from session_adapters.reading.decoding import Decoder
+from session_adapters.reading.files import read_small
 from session_adapters.reading.folders import file_source, is_folder, may_be_folder
 
 __all__ = [

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from msgspec import Struct, field
 
 from session_adapters.model import Cost, MessageKind
-from session_adapters.reading.files import Decoder
+from session_adapters.reading.decoding import Decoder
 
 __all__ = [
     "BRIEF",

@@ -11,10 +11,10 @@ from session_adapters.claude.chains import helper_id
 from session_adapters.claude.copies import NO_COPIES, Copies, is_old
 from session_adapters.claude.kinds import CONVERSATION
 from session_adapters.claude.records import BRIEF, Body, ClaudeRecord, forked_from, system_said
-from session_adapters.fold import SessionFold
 from session_adapters.model import EPOCH, Cost, Message, SessionKind, SessionSummary
 from session_adapters.reading.ends import marked_lines, read_ends
-from session_adapters.reading.files import Line, is_whole, lines
+from session_adapters.reading.lines import Line, is_whole, lines
+from session_adapters.session_counts import SessionFold
 from session_adapters.text import TITLE_LENGTH, one_line
 from session_adapters.times import parse_time
 

@@ -41,15 +41,16 @@ from session_adapters.codex.store import (
     open_rollouts,
 )
 from session_adapters.codex.summary import CodexSurvey, summary_fields, survey_document, survey_rollout
-from session_adapters.fold import SessionFold
 from session_adapters.growing.counter import Begun, Pairs
 from session_adapters.growing.texts import LinesReader
 from session_adapters.jsonl_adapter import JsonlAdapter
 from session_adapters.model import Session, SessionSummary
-from session_adapters.reading.damage import reading_session
-from session_adapters.reading.files import lines, open_file
+from session_adapters.reading.damaged_places import reading_session
+from session_adapters.reading.files import open_file
 from session_adapters.reading.folders import problem_in, report_damage
+from session_adapters.reading.lines import lines
 from session_adapters.reading.prefilter import Verbatim
+from session_adapters.session_counts import SessionFold
 from session_adapters.text import one_line
 from session_adapters.transcript import Transcript
 

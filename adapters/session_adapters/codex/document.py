@@ -14,8 +14,10 @@ from msgspec import Struct
 from session_adapters.codex.messages import CodexBuilder
 from session_adapters.model import Message
 from session_adapters.reading.bounds import DOCUMENT_LIMIT
+from session_adapters.reading.decoding import Decoder
 from session_adapters.reading.document import WholeTranscript
-from session_adapters.reading.files import Decoder, Line, read_small
+from session_adapters.reading.files import read_small
+from session_adapters.reading.lines import Line
 
 __all__ = ["CodexDocumentTranscript", "document_lines", "is_document"]
 

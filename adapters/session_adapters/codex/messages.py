@@ -27,7 +27,8 @@ from session_adapters.codex.records import (
 from session_adapters.codex.records import RolloutLine as Record
 from session_adapters.codex.tokens import HIDDEN_CALL, TokenBuilder
 from session_adapters.model import Message, MessageKind, ToolCall, ToolResult
-from session_adapters.reading.files import Line, RecordDecoder
+from session_adapters.reading.decoding import RecordDecoder
+from session_adapters.reading.lines import Line
 from session_adapters.text import if_json
 from session_adapters.times import from_iso
 

@@ -16,7 +16,8 @@ from msgspec import Struct
 
 from session_adapters.codex.records import LINE, PROBE, Payload
 from session_adapters.model import SessionKind
-from session_adapters.reading.files import Line, lines, read_at
+from session_adapters.reading.files import read_at
+from session_adapters.reading.lines import Line, lines
 from session_adapters.times import from_iso, from_millis
 
 __all__ = [

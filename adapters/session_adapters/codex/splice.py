@@ -16,8 +16,9 @@ from session_adapters.codex.messages import CodexBuilder
 from session_adapters.growing.texts import turn_start
 from session_adapters.jsonl_adapter import JsonlTranscript
 from session_adapters.model import Message, Problem
-from session_adapters.reading.damage import Damage, reason_of
-from session_adapters.reading.files import lines, open_file
+from session_adapters.reading.damaged_places import Damage, reason_of
+from session_adapters.reading.files import open_file
+from session_adapters.reading.lines import lines
 from session_adapters.transcript import PAGE, Change
 
 __all__ = ["Base", "Bases", "CodexTranscript"]

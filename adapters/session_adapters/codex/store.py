@@ -19,8 +19,10 @@ from session_adapters.base import Environment, Liveness, Report, Root, Source
 from session_adapters.codex.rollout import is_rollout, is_uuid, name_id
 from session_adapters.model import Problem
 from session_adapters.proc import flocks, open_files, pids, start_of
-from session_adapters.reading.files import Decoder, file_stamp, lines, open_file
+from session_adapters.reading.decoding import Decoder
+from session_adapters.reading.files import file_stamp, open_file
 from session_adapters.reading.folders import file_source, is_folder, names_in, status_of
+from session_adapters.reading.lines import lines
 from session_adapters.reading.sqlite import DatabaseMissing, DatabaseUnreadable, database_stamp, read_database
 from session_adapters.reading.sqlite_rows import LISTED_LIMIT, RowReader, columns
 

@@ -16,11 +16,12 @@ from session_adapters.codex.messages import CodexBuilder
 from session_adapters.codex.records import CodexUsage, Payload, normalised
 from session_adapters.codex.rollout import RolloutHead, identify, own_start, relation_of
 from session_adapters.codex.tokens import minus
-from session_adapters.fold import SessionFold
 from session_adapters.model import EPOCH, Message, ToolCall
-from session_adapters.reading.damage import Damage
+from session_adapters.reading.damaged_places import Damage
 from session_adapters.reading.ends import marked_lines, read_ends
-from session_adapters.reading.files import Line, is_whole, lines, open_file
+from session_adapters.reading.files import open_file
+from session_adapters.reading.lines import Line, is_whole, lines
+from session_adapters.session_counts import SessionFold
 from session_adapters.text import one_line
 from session_adapters.times import from_iso
 

@@ -30,12 +30,12 @@ from session_adapters.copilot.store import (
 )
 from session_adapters.copilot.summary import CopilotSurvey, fork_time, relate, summary_fields, survey_events
 from session_adapters.copilot.workspace import Workspace, read_workspace
-from session_adapters.fold import SessionFold
 from session_adapters.growing.counter import Begun, Pairs
 from session_adapters.jsonl_adapter import JsonlAdapter, JsonlTranscript
 from session_adapters.model import Message, Problem, Session, SessionSummary
-from session_adapters.reading.damage import reading_session
+from session_adapters.reading.damaged_places import reading_session
 from session_adapters.reading.folders import problem_in, report_damage
+from session_adapters.session_counts import SessionFold
 from session_adapters.transcript import Transcript
 
 __all__ = ["CopilotAdapter"]

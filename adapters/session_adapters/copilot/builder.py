@@ -37,7 +37,7 @@ from session_adapters.copilot.records import (
 )
 from session_adapters.growing.hashes import Hashes
 from session_adapters.model import Message, MessageKind, Role, ToolCall, ToolResult
-from session_adapters.reading.files import Line
+from session_adapters.reading.lines import Line
 from session_adapters.text import one_line
 
 __all__ = ["CopilotBuilder", "helper_id"]

@@ -19,9 +19,11 @@ from session_adapters.attachments import made_from_url
 from session_adapters.copilot.records import Count, whole
 from session_adapters.model import Attachment, Message, Role, TokenUsage, ToolCall, ToolResult
 from session_adapters.reading.bounds import DOCUMENT_LIMIT
-from session_adapters.reading.damage import Damage
+from session_adapters.reading.damaged_places import Damage
+from session_adapters.reading.decoding import Decoder
 from session_adapters.reading.document import WholeTranscript
-from session_adapters.reading.files import Decoder, Line, read_small
+from session_adapters.reading.files import read_small
+from session_adapters.reading.lines import Line
 from session_adapters.text import if_json, scrub_json
 from session_adapters.times import parse_time
 from session_adapters.transcript import Builder

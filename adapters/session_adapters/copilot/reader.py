@@ -13,8 +13,9 @@ from typing import Any, NamedTuple
 import msgspec
 
 from session_adapters.copilot.records import DATA, Event, HelperStarted
-from session_adapters.reading.damage import Damage
-from session_adapters.reading.files import Decoder, Line, has_text_keys
+from session_adapters.reading.damaged_places import Damage
+from session_adapters.reading.decoding import Decoder, has_text_keys
+from session_adapters.reading.lines import Line
 from session_adapters.times import parse_time
 
 __all__ = ["TORN", "CopilotEvent", "EventReader", "is_prompt"]

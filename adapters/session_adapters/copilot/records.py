@@ -16,7 +16,7 @@ import msgspec
 from msgspec import Struct
 
 from session_adapters.model import TokenUsage
-from session_adapters.reading.files import Decoder
+from session_adapters.reading.decoding import Decoder
 
 __all__ = [
     "DATA",

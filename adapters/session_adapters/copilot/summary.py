@@ -24,12 +24,13 @@ from session_adapters.copilot.records import (
     WorkContext,
 )
 from session_adapters.copilot.store import rank
-from session_adapters.fold import SessionFold
 from session_adapters.model import EPOCH, SessionSummary
-from session_adapters.reading.damage import Damage
+from session_adapters.reading.damaged_places import Damage
 from session_adapters.reading.ends import marked_lines, read_ends
-from session_adapters.reading.files import Line, is_whole, lines, open_file
+from session_adapters.reading.files import open_file
 from session_adapters.reading.lineage import as_forks, first_of_line, once
+from session_adapters.reading.lines import Line, is_whole, lines
+from session_adapters.session_counts import SessionFold
 from session_adapters.text import one_line
 from session_adapters.times import parse_time
 

@@ -28,16 +28,16 @@ from session_adapters.cursor.native import live_sessions, resume_command
 from session_adapters.cursor.plain import PlainTranscript
 from session_adapters.cursor.summary import CursorFold, relate
 from session_adapters.cursor.tracking import with_tracking
-from session_adapters.fold import messages_usage
 from session_adapters.growing.texts import LinesReader
 from session_adapters.jsonl_adapter import JsonlTranscript
 from session_adapters.model import Message, Problem, Session, SessionSummary
 from session_adapters.reading.bounds import unread
-from session_adapters.reading.damage import Damage, reading_session, reason_of
+from session_adapters.reading.damaged_places import Damage, reading_session, reason_of
 from session_adapters.reading.folders import report_damage
 from session_adapters.reading.searchable import Text
 from session_adapters.reading.sqlite import DatabaseMissing, DatabaseUnreadable
 from session_adapters.reading.units import UNREADABLE, Lost, SessionGone, reading_stored
+from session_adapters.session_counts import messages_usage
 from session_adapters.text import scrub
 from session_adapters.transcript import PAGE, Transcript
 from session_adapters.usage import Usage

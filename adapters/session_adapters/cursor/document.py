@@ -24,7 +24,7 @@ from session_adapters.cursor.records import decoded, dig, items, word
 from session_adapters.cursor.summary import CursorFold
 from session_adapters.model import Message, Role, SessionSummary, TokenUsage, ToolCall, ToolResult
 from session_adapters.reading.bounds import TOO_MANY, Stint
-from session_adapters.reading.damage import Damage
+from session_adapters.reading.damaged_places import Damage
 from session_adapters.reading.sqlite import DatabaseUnreadable, read_database
 from session_adapters.reading.sqlite_limits import SESSION_ROWS, Ration
 from session_adapters.reading.sqlite_rows import (

@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple, TypeVar
 from msgspec.structs import replace
 
 from session_adapters.model import Message
-from session_adapters.reading.files import Line
+from session_adapters.reading.lines import Line
 from session_adapters.reading.sqlite import stamp_or_empty
 from session_adapters.reading.units import UnitReader, UnitTranscript
 from session_adapters.transcript import Builder

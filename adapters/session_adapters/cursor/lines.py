@@ -20,9 +20,10 @@ from session_adapters.cursor.places import TEXT, is_helper, logged_directory
 from session_adapters.cursor.records import LINE, TranscriptLine, as_json, decoded, dig, items, word
 from session_adapters.cursor.summary import CursorFold
 from session_adapters.model import Message, MessageKind, Role, ToolCall
-from session_adapters.reading.damage import Damage
+from session_adapters.reading.damaged_places import Damage
 from session_adapters.reading.ends import marked_lines, read_ends
-from session_adapters.reading.files import Line, is_whole, lines, open_file
+from session_adapters.reading.files import open_file
+from session_adapters.reading.lines import Line, is_whole, lines
 from session_adapters.text import scrub
 from session_adapters.transcript import Builder
 

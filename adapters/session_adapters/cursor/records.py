@@ -11,7 +11,7 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from session_adapters.reading.files import Decoder
+from session_adapters.reading.decoding import Decoder
 from session_adapters.text import scrub, scrub_json
 
 __all__ = [

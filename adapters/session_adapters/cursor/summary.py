@@ -14,8 +14,8 @@ from msgspec.structs import replace
 
 from session_adapters.cursor.facts import CursorFacts
 from session_adapters.cursor.places import folder_of_chats
-from session_adapters.fold import SessionFold
 from session_adapters.model import EPOCH, Message, SessionKind, SessionSummary
+from session_adapters.session_counts import SessionFold
 from session_adapters.text import one_line
 from session_adapters.times import from_millis
 

@@ -18,7 +18,6 @@ from session_adapters.base import (
     SessionUnreadable,
     Source,
 )
-from session_adapters.fold import SessionFold
 from session_adapters.gemini.builder import GeminiBuilder
 from session_adapters.gemini.document import GeminiDocumentTranscript, is_document
 from session_adapters.gemini.places import (
@@ -34,9 +33,11 @@ from session_adapters.gemini.survey import PROBE, GeminiCounts, GeminiSurvey, su
 from session_adapters.growing.counter import Begun, Pairs
 from session_adapters.jsonl_adapter import JsonlAdapter, JsonlTranscript
 from session_adapters.model import Session, SessionSummary
-from session_adapters.reading.damage import reading_session
-from session_adapters.reading.files import lines, open_file, read_at
+from session_adapters.reading.damaged_places import reading_session
+from session_adapters.reading.files import open_file, read_at
 from session_adapters.reading.folders import problem_in, report_damage
+from session_adapters.reading.lines import lines
+from session_adapters.session_counts import SessionFold
 from session_adapters.transcript import Transcript
 from session_adapters.tree.live import newest_by_directory, processes
 

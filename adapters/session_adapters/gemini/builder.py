@@ -15,7 +15,7 @@ from session_adapters.gemini.replay import Replay, ReplayedTurn
 from session_adapters.gemini.turns import Turn, is_context, turn_of
 from session_adapters.model import Message, MessageKind, Role, ToolResult
 from session_adapters.reading.bounds import CUT, TEXT_LIMIT
-from session_adapters.reading.files import Line
+from session_adapters.reading.lines import Line
 from session_adapters.times import parse_time
 from session_adapters.transcript import Builder, first_difference
 

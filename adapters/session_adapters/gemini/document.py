@@ -15,10 +15,11 @@ from session_adapters.gemini.builder import GeminiBuilder
 from session_adapters.gemini.records import DECODER
 from session_adapters.model import Message
 from session_adapters.reading.bounds import CROWDED, DOCUMENT_LIMIT
+from session_adapters.reading.decoding import Effort
 from session_adapters.reading.document import WholeTranscript
 from session_adapters.reading.ends import spans
-from session_adapters.reading.files import Line, read_at, read_small
-from session_adapters.reading.fragments import Effort
+from session_adapters.reading.files import read_at, read_small
+from session_adapters.reading.lines import Line
 
 __all__ = ["EFFORT_LIMIT", "GeminiDocumentTranscript", "feed_document", "feed_document_ends", "is_document"]
 

@@ -16,8 +16,9 @@ from msgspec import Struct
 
 from session_adapters.base import Environment, Report, Root, Source
 from session_adapters.model import Problem
-from session_adapters.reading.damage import reason_of
-from session_adapters.reading.files import Decoder, file_stamp, read_small
+from session_adapters.reading.damaged_places import reason_of
+from session_adapters.reading.decoding import Decoder
+from session_adapters.reading.files import file_stamp, read_small
 from session_adapters.reading.folders import file_source, is_folder, status_of
 from session_adapters.text import scrub
 

@@ -14,7 +14,7 @@ from typing import Any
 from msgspec import Struct, field
 
 from session_adapters.model import TokenUsage
-from session_adapters.reading.files import Decoder
+from session_adapters.reading.decoding import Decoder
 
 __all__ = [
     "DECODER",

@@ -10,14 +10,15 @@ from datetime import UTC, datetime
 from typing import Any
 
 from session_adapters.base import Source
-from session_adapters.fold import SessionFold
 from session_adapters.gemini.builder import GeminiBuilder, GeminiFacts
 from session_adapters.gemini.document import feed_document, feed_document_ends, is_document
 from session_adapters.gemini.places import DOCUMENT, name_of, parent_id
 from session_adapters.model import EPOCH, Message, SessionKind, SessionSummary
 from session_adapters.reading.bounds import DOCUMENT_LIMIT
 from session_adapters.reading.ends import marked_lines, read_ends
-from session_adapters.reading.files import Line, is_whole, lines, open_file, read_at
+from session_adapters.reading.files import open_file, read_at
+from session_adapters.reading.lines import Line, is_whole, lines
+from session_adapters.session_counts import SessionFold
 from session_adapters.text import one_line, scrub
 
 __all__ = ["PROBE", "GeminiCounts", "GeminiSurvey", "summary_of", "survey"]

@@ -9,7 +9,8 @@ from typing import Generic, NamedTuple, Protocol, TypeVar
 from session_adapters.base import Report, Source
 from session_adapters.growing.file import GrowingFile
 from session_adapters.model import SessionSummary
-from session_adapters.reading.files import Line, is_whole, open_file
+from session_adapters.reading.files import open_file
+from session_adapters.reading.lines import Line, is_whole
 from session_adapters.usage import Counted, Usage
 
 __all__ = ["Begun", "LinesCounter", "Pairs", "Survey"]

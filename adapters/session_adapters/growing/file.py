@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 
-from session_adapters.reading.files import Line, lines, read_at
+from session_adapters.reading.files import read_at
+from session_adapters.reading.lines import Line, lines
 
 __all__ = ["GrowingFile"]
 

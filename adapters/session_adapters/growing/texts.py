@@ -10,7 +10,8 @@ from pathlib import Path
 
 from session_adapters.growing.file import GrowingFile
 from session_adapters.growing.hashes import Hashes
-from session_adapters.reading.files import BLOCK, is_whole, line_start, lines, open_file, scan_at
+from session_adapters.reading.files import open_file, scan_at
+from session_adapters.reading.lines import BLOCK, is_whole, line_start, lines
 from session_adapters.reading.searchable import Rewritten, Text, TextReader, texts_of
 from session_adapters.tool_names import ToolNames, of_call
 from session_adapters.transcript import PAGE, Builder

@@ -20,12 +20,11 @@ from session_adapters.base import (
     SessionMissing,
     Source,
 )
-from session_adapters.fold import SessionFold
 from session_adapters.hector import ids
 from session_adapters.hector.detect import layout_of, visit
 from session_adapters.hector.dsn import DSN_VARIABLE, parse_dsns
 from session_adapters.hector.layout import HectorFacts, HectorLayout
-from session_adapters.hector.memory import configuration_of, memory_of
+from session_adapters.hector.memory_settings import configuration_of, memory_of
 from session_adapters.hector.messages import HectorConversation
 from session_adapters.hector.places import HectorServer, Trouble, is_there, places
 from session_adapters.hector.reader import Database, File, HectorReader
@@ -37,6 +36,7 @@ from session_adapters.reading.searchable import Text
 from session_adapters.reading.sqlite import DatabaseMissing, DatabaseUnreadable, database_source
 from session_adapters.reading.sqlite_rows import Note
 from session_adapters.reading.units import SessionGone, reading_stored
+from session_adapters.session_counts import SessionFold
 from session_adapters.text import scrub
 from session_adapters.transcript import Transcript
 

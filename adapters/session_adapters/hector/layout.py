@@ -15,7 +15,7 @@ from session_adapters.hector import ids
 from session_adapters.hector.reader import HectorReader, keys_json
 from session_adapters.model import Message
 from session_adapters.reading.bounds import TOO_LARGE, Stint, excess
-from session_adapters.reading.damage import Damage
+from session_adapters.reading.damaged_places import Damage
 from session_adapters.reading.sqlite_limits import MOST_ROWS, SESSION_LIMIT, SESSION_ROWS, Ration, first_of_newest
 from session_adapters.reading.sqlite_rows import LISTED_LIMIT, RowReader, as_int, as_text
 

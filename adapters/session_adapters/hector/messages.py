@@ -17,7 +17,7 @@ from session_adapters.attachments import made_attachment
 from session_adapters.hector.records import EventRow, HectorMessageRow, decoded
 from session_adapters.model import Attachment, Message, MessageKind, Role, ToolCall, ToolResult
 from session_adapters.reading.bounds import CROWDED
-from session_adapters.reading.files import Line
+from session_adapters.reading.lines import Line
 from session_adapters.text import scrub
 from session_adapters.transcript import Builder
 

@@ -9,7 +9,6 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from session_adapters.fold import SessionFold
 from session_adapters.hector import ids
 from session_adapters.hector.detect import layout_of
 from session_adapters.hector.layout import HectorFacts, HectorLayout, HectorMark
@@ -17,9 +16,10 @@ from session_adapters.hector.messages import role_of
 from session_adapters.hector.reader import Database, HectorReader, moment
 from session_adapters.model import EPOCH, Message, SessionSummary
 from session_adapters.reading.bounds import TOO_MANY, Stint
-from session_adapters.reading.damage import Damage
+from session_adapters.reading.damaged_places import Damage
 from session_adapters.reading.sqlite import DatabaseUnreadable
 from session_adapters.reading.sqlite_rows import Note
+from session_adapters.session_counts import SessionFold
 from session_adapters.text import one_line
 
 __all__ = ["FULL_SIZE", "HectorFold", "database_facts", "database_summaries", "shown"]

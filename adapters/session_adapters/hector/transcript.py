@@ -16,7 +16,7 @@ from session_adapters.hector.messages import HectorConversation
 from session_adapters.hector.reader import Database
 from session_adapters.hector.server import Server
 from session_adapters.hector.summary import is_prompt, shown
-from session_adapters.reading.damage import Damage
+from session_adapters.reading.damaged_places import Damage
 from session_adapters.reading.sqlite import DatabaseMissing, DatabaseUnreadable
 from session_adapters.reading.units import SessionGone, reading_stored
 from session_adapters.transcript import Change, Transcript, first_difference, part_of

@@ -39,9 +39,9 @@ from session_adapters.hermes.leftovers import (
 )
 from session_adapters.hermes.memories import LAYOUT as MEMORY
 from session_adapters.hermes.memories import MemoryTranscript, memory_sources, memory_summary, read_memory
+from session_adapters.hermes.message_queries import exists, session_rows
 from session_adapters.hermes.messages import HermesConversation
-from session_adapters.hermes.queries import HermesSchema, take_census
-from session_adapters.hermes.rows import exists, session_rows
+from session_adapters.hermes.session_queries import HermesSchema, take_census
 from session_adapters.hermes.summaries import summaries_of
 from session_adapters.hermes.texts import new_texts
 from session_adapters.hermes.transcript import HermesTranscript

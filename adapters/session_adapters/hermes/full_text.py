@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterator, Sequence
 import apsw
 
 from session_adapters.hermes.messages import role_of, visibility_of
-from session_adapters.hermes.queries import HermesSchema
+from session_adapters.hermes.session_queries import HermesSchema
 from session_adapters.reading.searchable import Text
 from session_adapters.reading.sqlite_rows import as_float, as_text, select_list
 

@@ -21,8 +21,10 @@ from session_adapters.hermes.records import HermesMessageRow
 from session_adapters.hermes.row_counts import RowCounts
 from session_adapters.jsonl_adapter import JsonlTranscript
 from session_adapters.model import EPOCH, Message, SessionSummary
-from session_adapters.reading.files import Decoder, Line, lines, open_file
+from session_adapters.reading.decoding import Decoder
+from session_adapters.reading.files import open_file
 from session_adapters.reading.folders import file_source
+from session_adapters.reading.lines import Line, lines
 from session_adapters.text import one_line
 from session_adapters.times import from_epoch, parse_time
 from session_adapters.transcript import Builder

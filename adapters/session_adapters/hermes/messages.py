@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from session_adapters.attachments import made_attachment, made_from_url
 from session_adapters.hermes.records import HermesMessageRow
 from session_adapters.model import Attachment, Message, MessageKind, Role, ToolCall, ToolResult, Visibility
-from session_adapters.reading.damage import Damage
+from session_adapters.reading.damaged_places import Damage
 from session_adapters.text import from_json, if_json, scrub
 from session_adapters.times import from_epoch
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from session_adapters.fold import SessionFold
 from session_adapters.hermes.messages import BEGINNINGS, JSON_PREFIX, kind_of, plain_text, role_of, visibility_of
 from session_adapters.reading.sqlite_rows import as_text
+from session_adapters.session_counts import SessionFold
 
 __all__ = ["PREFIX", "RowCounts"]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from session_adapters.hermes.lineage import Relations
-from session_adapters.hermes.queries import Census
 from session_adapters.hermes.records import HermesSessionRow, UsageRow
 from session_adapters.hermes.row_counts import RowCounts
+from session_adapters.hermes.session_queries import Census
 from session_adapters.model import EPOCH, Cost, SessionSummary, TokenUsage
 from session_adapters.text import one_line
 from session_adapters.times import from_epoch

@@ -7,8 +7,8 @@ from typing import Any
 
 import apsw
 
-from session_adapters.hermes.queries import HermesSchema
-from session_adapters.hermes.rows import exists
+from session_adapters.hermes.message_queries import exists
+from session_adapters.hermes.session_queries import HermesSchema
 from session_adapters.reading.sqlite import read_database
 from session_adapters.reading.sqlite_rows import as_text
 from session_adapters.reading.units import SessionGone, reading_stored

@@ -15,10 +15,10 @@ from zlib import crc32
 
 import apsw
 
+from session_adapters.hermes.message_queries import ALL, read_rows, session_rows
 from session_adapters.hermes.messages import HermesConversation
-from session_adapters.hermes.queries import HermesSchema
 from session_adapters.hermes.records import HermesMessageRow
-from session_adapters.hermes.rows import ALL, read_rows, session_rows
+from session_adapters.hermes.session_queries import HermesSchema
 from session_adapters.reading.bounds import excess
 from session_adapters.reading.searchable import SessionTexts, Text, texts_of
 from session_adapters.reading.sqlite import DatabaseUnreadable, read_database

@@ -6,9 +6,7 @@ from typing import NamedTuple
 
 import apsw
 
-from session_adapters.hermes.messages import HermesConversation, role_of
-from session_adapters.hermes.queries import HermesSchema
-from session_adapters.hermes.rows import (
+from session_adapters.hermes.message_queries import (
     ALL,
     HermesMark,
     HermesRows,
@@ -20,6 +18,8 @@ from session_adapters.hermes.rows import (
     read_rows,
     share_before,
 )
+from session_adapters.hermes.messages import HermesConversation, role_of
+from session_adapters.hermes.session_queries import HermesSchema
 from session_adapters.model import Problem
 from session_adapters.reading.sqlite import DatabaseMissing, DatabaseUnreadable, read_database, stamp_or_empty
 from session_adapters.reading.units import SessionGone, reading_stored

@@ -9,8 +9,8 @@ from collections.abc import Collection, Iterator
 
 import apsw
 
-from session_adapters.hermes.queries import HermesSchema, money_rows
 from session_adapters.hermes.records import HermesSessionRow, UsageRow
+from session_adapters.hermes.session_queries import HermesSchema, money_rows
 from session_adapters.hermes.summaries import recorded_cost
 from session_adapters.usage import Usage
 

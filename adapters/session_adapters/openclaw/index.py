@@ -22,7 +22,8 @@ from session_adapters.model import SessionKind, SessionSummary
 from session_adapters.openclaw.places import AGENT, INDEX, StateDir
 from session_adapters.openclaw.records import ENTRY, ClawKey, IndexEntry
 from session_adapters.reading.bounds import CROWDED, DOCUMENT_LIMIT, is_crowded
-from session_adapters.reading.files import Decoder, file_stamp, read_small
+from session_adapters.reading.decoding import Decoder
+from session_adapters.reading.files import file_stamp, read_small
 from session_adapters.text import one_line
 
 __all__ = ["described", "file_keys", "index_summaries", "key_summaries", "transcript_names"]

@@ -25,7 +25,7 @@ from session_adapters.openclaw.shelves import (
     unpacked_event,
 )
 from session_adapters.reading.bounds import TOO_MANY, Stint, excess
-from session_adapters.reading.damage import REPORTED
+from session_adapters.reading.damaged_places import REPORTED
 from session_adapters.reading.sqlite import read_database
 from session_adapters.reading.sqlite_limits import Ration
 from session_adapters.reading.sqlite_rows import DAMAGE

@@ -18,8 +18,9 @@ import msgspec
 from session_adapters.base import Environment, Report, Source, unique
 from session_adapters.model import Problem
 from session_adapters.openclaw.records import ClawKey
-from session_adapters.reading.damage import reason_of
-from session_adapters.reading.files import Decoder, file_stamp, read_small
+from session_adapters.reading.damaged_places import reason_of
+from session_adapters.reading.decoding import Decoder
+from session_adapters.reading.files import file_stamp, read_small
 from session_adapters.reading.folders import file_source, is_folder, is_reachable, may_be_folder, status_of
 from session_adapters.reading.sqlite import database_source
 

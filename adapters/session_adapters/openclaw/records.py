@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from msgspec import Struct
 
-from session_adapters.reading.files import Decoder
+from session_adapters.reading.decoding import Decoder
 from session_adapters.reading.sqlite_rows import LISTED_LIMIT, RowReader
 
 __all__ = [

@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from session_adapters.reading.files import Decoder
+from session_adapters.reading.decoding import Decoder
 from session_adapters.reading.sqlite_rows import LISTED_LIMIT, RowReader
 
 __all__ = [

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from session_adapters.fold import SessionFold
 from session_adapters.model import EPOCH, Message, SessionKind, SessionSummary
 from session_adapters.opencode.messages import price
 from session_adapters.opencode.units import OpenCodeFacts
+from session_adapters.session_counts import SessionFold
 from session_adapters.text import one_line
 from session_adapters.times import from_millis
 

@@ -37,7 +37,7 @@ from session_adapters.opencode.units import (
     revised,
 )
 from session_adapters.reading.bounds import Stint, excess
-from session_adapters.reading.damage import Damage
+from session_adapters.reading.damaged_places import Damage
 from session_adapters.reading.sqlite_limits import SESSION_LIMIT, Ration
 from session_adapters.reading.sqlite_rows import as_float, as_int, as_text, each_or_alone, select_list
 

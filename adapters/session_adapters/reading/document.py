@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from session_adapters.model import Message
-from session_adapters.reading.damage import reading_session, reason_of
+from session_adapters.reading.damaged_places import reading_session, reason_of
 from session_adapters.reading.files import file_stamp
 from session_adapters.transcript import Change, Transcript, first_difference
 

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from session_adapters.reading.bounds import data_from
-from session_adapters.reading.damage import READING, Run
-from session_adapters.reading.files import BLOCK, LINE_LIMIT, METER, Line, line_start, lines, read_at, scan_at
+from session_adapters.reading.files import METER, read_at, scan_at
+from session_adapters.reading.lines import BLOCK, LINE_LIMIT, READING, Line, Run, line_start, lines
 
 __all__ = ["SCANNED", "STEP", "Ends", "marked_lines", "read_ends", "spans"]
 

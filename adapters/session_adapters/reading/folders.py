@@ -12,7 +12,7 @@ from typing import Any
 
 from session_adapters.base import Report, Source
 from session_adapters.model import Problem
-from session_adapters.reading.damage import REPORTED, Damage
+from session_adapters.reading.damaged_places import REPORTED, Damage
 from session_adapters.reading.files import file_stamp
 
 __all__ = [

@@ -13,12 +13,12 @@ from functools import partial
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from session_adapters.base import SessionMissing, SessionUnreadable
-from session_adapters.fold import SessionFold
 from session_adapters.model import Message
 from session_adapters.reading.bounds import excess, shown_size
-from session_adapters.reading.damage import Damage, reason_of
+from session_adapters.reading.damaged_places import Damage, reason_of
 from session_adapters.reading.sqlite import DatabaseMissing
 from session_adapters.reading.sqlite_limits import Ration
+from session_adapters.session_counts import SessionFold
 from session_adapters.text import scrub
 from session_adapters.transcript import Change, Transcript, first_difference, part_of
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from session_adapters.base import Adapter, Report, Root, SessionMissing, SessionUnreadable, Source, unique
 from session_adapters.growing.counter import Begun, LinesCounter, Pairs
 from session_adapters.model import Problem, Session, SessionSummary
-from session_adapters.reading.damage import REPORTED
+from session_adapters.reading.damaged_places import REPORTED
 from session_adapters.reading.folders import file_source
 from session_adapters.reading.searchable import Text
 from session_adapters.transcript import PAGE

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from session_adapters.attachments import blob_measured
 from session_adapters.model import Message
-from session_adapters.reading.files import Line
+from session_adapters.reading.lines import Line
 from session_adapters.transcript import Builder
 from session_adapters.tree.messages import messages_of
 from session_adapters.tree.records import ENTRIES

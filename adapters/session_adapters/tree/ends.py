@@ -9,7 +9,8 @@ from itertools import islice
 from pathlib import Path
 
 from session_adapters.reading.ends import marked_lines, read_ends
-from session_adapters.reading.files import Line, lines, open_file
+from session_adapters.reading.files import open_file
+from session_adapters.reading.lines import Line, lines
 from session_adapters.tree.records import SHAPES
 from session_adapters.tree.summary import TreeCounts
 

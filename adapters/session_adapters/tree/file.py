@@ -13,8 +13,9 @@ from types import MappingProxyType
 from typing import Any, ClassVar, NamedTuple
 
 from session_adapters.model import Message
-from session_adapters.reading.damage import Damage
-from session_adapters.reading.files import Line, lines, open_file, read_at
+from session_adapters.reading.damaged_places import Damage
+from session_adapters.reading.files import open_file, read_at
+from session_adapters.reading.lines import Line, lines
 from session_adapters.times import parse_seconds
 from session_adapters.tree.messages import messages_of
 from session_adapters.tree.paths import Tree, TreeNode

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from session_adapters.growing.hashes import Hashes
 from session_adapters.model import Message, SessionUnreadable
 from session_adapters.reading.bounds import excess, unread
-from session_adapters.reading.damage import reading_session
+from session_adapters.reading.damaged_places import reading_session
 from session_adapters.reading.searchable import Rewritten, Text, TextReader, texts_of
 from session_adapters.tool_names import ToolNames, of_call
 from session_adapters.tree.builder import TreeBuilder

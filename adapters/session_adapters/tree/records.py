@@ -12,7 +12,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from session_adapters.reading.files import Decoder
+from session_adapters.reading.decoding import Decoder
 
 __all__ = [
     "ENTRIES",

@@ -10,11 +10,11 @@ from typing import Any, ClassVar, NamedTuple
 
 from msgspec.structs import replace
 
-from session_adapters.fold import SessionFold
 from session_adapters.growing.hashes import Hashes
 from session_adapters.model import EPOCH, Cost, Message, MessageKind, Role, SessionSummary
-from session_adapters.reading.damage import Damage
-from session_adapters.reading.files import Line
+from session_adapters.reading.damaged_places import Damage
+from session_adapters.reading.lines import Line
+from session_adapters.session_counts import SessionFold
 from session_adapters.text import one_line
 from session_adapters.times import from_epoch
 from session_adapters.tree.file import TreeShape, is_record

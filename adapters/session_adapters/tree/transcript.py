@@ -11,7 +11,7 @@ from pathlib import Path
 
 from session_adapters.attachments import blob_path
 from session_adapters.model import Attachment, Message
-from session_adapters.reading.damage import reading_session, reason_of
+from session_adapters.reading.damaged_places import reading_session, reason_of
 from session_adapters.text import one_line
 from session_adapters.times import from_epoch
 from session_adapters.transcript import PAGE, Branch, Change, Transcript, part_of

@@ -11,7 +11,7 @@ import click
 from hermes_tui.cli import stderr, stdout
 from hermes_tui.cli.home_option import environment_of
 from hermes_tui.errors import LaneNotFound, ValidationError
-from hermes_tui.sessions.machine import own_environment
+from hermes_tui.sessions.own_environment import own_environment
 from session_adapters.base import Environment
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ def _turns(context: click.Context, board: Board) -> Mapping[tuple[str, str], Ses
     """Of lanes that are in one; no session is looked at where no gateway runs."""
     if not any(one.gateway.state == "running" for one in board.profiles):
         return {}
-    from hermes_tui.attention.turns import turns_of
+    from hermes_tui.attention.lane_turns import turns_of
     from hermes_tui.cli.attention import monitored
 
     manager, monitor, _ = monitored(context, lambda: board)

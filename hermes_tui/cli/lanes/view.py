@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from hermes_tui.attention.turns import queue_words, turn_words
+from hermes_tui.attention.lane_turns import queue_words, turn_words
 from hermes_tui.display import age, cell_width, count, counted, duration, fit, safe
 
 if TYPE_CHECKING:

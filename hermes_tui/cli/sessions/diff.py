@@ -24,7 +24,7 @@ def diff(context: click.Context, a: str, b: str, as_json: bool) -> None:
     manager = manager_of(context.find_root().obj.home)
     names = [split_name(manager, name, None, context) for name in (a, b)]
     one, other = (get_named(manager, *name) for name in names)
-    from hermes_tui.sessions.diff import diff as compared
+    from hermes_tui.sessions.diff.compare import diff as compared
 
     found = compared(one, other)
     if as_json:

@@ -16,7 +16,7 @@ from hermes_tui.sessions.catalogue.snapshot import AgentPlace
 from hermes_tui.sessions.catalogue.warm import WarmCounters
 from session_adapters.base import Adapter, Liveness, Source
 from session_adapters.model import Problem, SessionSummary
-from session_adapters.reading.files import PATIENCE, is_unfinished
+from session_adapters.reading.lines import PATIENCE, is_unfinished
 from session_adapters.usage import Usage
 
 __all__ = ["GONE_KEPT", "AgentSessions", "Key", "agents_of"]

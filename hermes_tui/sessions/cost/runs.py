@@ -16,7 +16,9 @@ from msgspec import Struct
 
 from session_adapters.base import Environment
 from session_adapters.model import Problem
-from session_adapters.reading.files import Decoder, file_stamp, lines, open_file
+from session_adapters.reading.decoding import Decoder
+from session_adapters.reading.files import file_stamp, open_file
+from session_adapters.reading.lines import lines
 from session_adapters.times import parse_time
 from session_adapters.usage import Usage
 

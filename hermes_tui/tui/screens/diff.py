@@ -11,7 +11,7 @@ from textual.app import ComposeResult
 from hermes_tui.display import compact, duration, safe
 from hermes_tui.errors import HermesTuiError
 from hermes_tui.platform.helper_call import in_helper
-from hermes_tui.sessions.diff import Side
+from hermes_tui.sessions.diff.model import Side
 from hermes_tui.sessions.diff.shown import ShownDiff, shown_diff
 from hermes_tui.sessions.diff.text import side_facts
 from hermes_tui.tui.screens.full_screen import FullScreen

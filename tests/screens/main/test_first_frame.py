@@ -60,7 +60,7 @@ def test_it_needs_no_adapter_no_entry_points_no_markdown_and_no_tls(claude_home:
     readers = {
         f"session_adapters.{name}" for name in ("activity", "base", "model", "registry", "text", "times", "usage")
     }
-    reading = ("", ".bounds", ".damage", ".files", ".fragments", ".lengths")
+    reading = ("", ".bounds", ".damaged_places", ".decoding", ".files", ".lines")
     readers |= {f"session_adapters.reading{name}" for name in reading}
     loaded = {name for name in found["modules"] if name.startswith("session_adapters.")}
     assert loaded <= {*readers, "session_adapters.transcript"}

@@ -19,7 +19,7 @@ from chances import examples
 from session_adapters.base import Environment, SessionMissing, SessionUnreadable
 from session_adapters.claude.adapter import ClaudeAdapter
 from session_adapters.model import Message, Problem, SessionSummary
-from session_adapters.reading.files import LINE_LIMIT
+from session_adapters.reading.lines import LINE_LIMIT
 from support import STORES
 
 PROJECTS = ".claude/projects"

@@ -34,9 +34,9 @@ from databases import crashed_writer, tree
 from session_adapters.base import Environment, SessionMissing, SessionUnreadable, Source
 from session_adapters.cursor import CursorAdapter, facts, tracking
 from session_adapters.model import Problem, SessionSummary
-from session_adapters.reading import files
+from session_adapters.reading import decoding
 from session_adapters.reading.copying import copies
-from session_adapters.reading.fragments import take_apart
+from session_adapters.reading.decoding import take_apart
 
 Stored = Callable[..., Path]
 relaxed = examples(10)
@@ -506,7 +506,7 @@ def test_very_many_damaged_prompts_in_a_transcript_are_not_all_tried(
         tried.append(text)
         return take_apart(text)
 
-    monkeypatch.setattr(files, "take_apart", counted)
+    monkeypatch.setattr(decoding, "take_apart", counted)
     problems: list[Problem] = []
     (summary,) = adapter.summaries(source, problems.append)
     assert 10_000 < len(tried) < 20_000

@@ -25,8 +25,10 @@ from session_adapters.openclaw.events import Archive
 from session_adapters.openclaw.shelves import ARCHIVE_LIMIT, unpacked_archive, unpacked_event
 from session_adapters.openclaw.zstd import ZstdError, decompress
 from session_adapters.reading.bounds import VALUES_LIMIT, is_crowded
-from session_adapters.reading.damage import KEPT, REPORTED
-from session_adapters.reading.files import METER, Decoder, line_start, lines, open_file
+from session_adapters.reading.damaged_places import KEPT, REPORTED
+from session_adapters.reading.decoding import Decoder
+from session_adapters.reading.files import METER, open_file
+from session_adapters.reading.lines import line_start, lines
 from session_adapters.reading.prefilter import may_hold
 from session_adapters.registry import adapter_class
 
@@ -267,8 +269,8 @@ def test_where_a_line_begins_is_found_through_a_hole(tmp_path: Path) -> None:
 
 def test_a_line_of_gigabytes_ends_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where a system does not tell holes, they are read: not without end."""
-    monkeypatch.setattr("session_adapters.reading.files.data_from", lambda fd, at, stop: at)
-    monkeypatch.setattr("session_adapters.reading.files.PASSED_OVER_LIMIT", 64 << 20)
+    monkeypatch.setattr("session_adapters.reading.lines.data_from", lambda fd, at, stop: at)
+    monkeypatch.setattr("session_adapters.reading.lines.PASSED_OVER_LIMIT", 64 << 20)
     path = tmp_path / "f"
     path.write_bytes(b"{}\n")
     with_hole(path, HOLE, b"\n{}\n")
@@ -471,7 +473,7 @@ def test_values_are_gone_through_for_half_characters_only_where_there_are_any(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """A line that the typed decoder refuses may have hundreds of thousands of them."""
-    monkeypatch.setattr("session_adapters.reading.files.scrub_json", lambda value: pytest.fail("gone through"))
+    monkeypatch.setattr("session_adapters.reading.decoding.scrub_json", lambda value: pytest.fail("gone through"))
     decoder = Decoder(dict)
     assert decoder.all(b'\xef\xbb\xbf{"a":"\\u00e9"}') == ([{"a": "\u00e9"}], False)
     with pytest.raises(pytest.fail.Exception):

@@ -10,10 +10,10 @@ import pytest
 
 from sample_homes import HOMES, case, made_long, quiet
 from session_adapters.base import Adapter, Environment, SessionMissing, SessionUnreadable, Source
-from session_adapters.fold import messages_usage
 from session_adapters.model import Session, SessionSummary
 from session_adapters.reading.searchable import texts_of
 from session_adapters.registry import adapter_class
+from session_adapters.session_counts import messages_usage
 from session_adapters.usage import Usage
 from support import STORES
 

@@ -33,7 +33,7 @@ from gemini_samples import (
 from session_adapters.base import Environment, SessionMissing, SessionUnreadable
 from session_adapters.gemini import GeminiAdapter
 from session_adapters.model import Message, Problem, SessionSummary
-from session_adapters.reading.files import LINE_LIMIT
+from session_adapters.reading.lines import LINE_LIMIT
 
 FILES = {
     f"{path.parents[2].name if path.suffix == '.json' else sample}/{path.name}": path

@@ -14,7 +14,7 @@ from session_adapters.hector import layout
 from session_adapters.hector.messages import HectorConversation
 from session_adapters.model import Message
 from session_adapters.reading.bounds import CROWDED, VALUES_LIMIT
-from session_adapters.reading.files import Line
+from session_adapters.reading.lines import Line
 
 KEY = {"app_name": "app", "user_id": "me"}
 

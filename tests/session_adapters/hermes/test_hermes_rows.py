@@ -117,7 +117,7 @@ def test_text_that_is_none_does_not_lose_its_row(own: Store) -> None:
 
 
 def test_a_huge_message_is_named_and_not_held(own: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("session_adapters.hermes.rows.CONTENT_LIMIT", 1000)
+    monkeypatch.setattr("session_adapters.hermes.message_queries.CONTENT_LIMIT", 1000)
     own.session("s")
     own.say("s", "user", "a" * 1001)
     own.say("s", "assistant", "b" * 1000)

@@ -22,7 +22,7 @@ from plain_openclaw import HOMES, database_of
 from session_adapters.base import SessionMissing, SessionUnreadable, Source
 from session_adapters.model import Problem, SessionSummary
 from session_adapters.openclaw.adapter import OpenClawAdapter
-from session_adapters.reading.files import LINE_LIMIT
+from session_adapters.reading.lines import LINE_LIMIT
 
 Stored = Callable[..., Path]
 NEIGHBOUR = "agent:other:main"

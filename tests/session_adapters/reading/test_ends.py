@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from chances import examples
 from session_adapters.reading import ends as module
-from session_adapters.reading import files
+from session_adapters.reading import lines
 from session_adapters.reading.ends import Ends, marked_lines, read_ends
 from session_adapters.reading.files import METER, open_file
 
@@ -103,7 +103,7 @@ def test_marked_lines_are_those_that_hold_a_mark(
 
 def test_a_line_over_the_limit_is_not_held(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """At the ends it comes with its place; between them it is passed over, and what stands behind it is found."""
-    for where in (module, files):
+    for where in (module, lines):
         monkeypatch.setattr(where, "LINE_LIMIT", 4000)
         monkeypatch.setattr(where, "BLOCK", 1000)
     long = b'{"here' + b"x" * 30_000 + b'here"}'

@@ -17,7 +17,7 @@ from session_adapters.base import Environment, SessionMissing, SessionUnreadable
 from session_adapters.model import Problem, SessionSummary
 from session_adapters.omp import OmpAdapter
 from session_adapters.pi import PiAdapter
-from session_adapters.reading.files import LINE_LIMIT
+from session_adapters.reading.lines import LINE_LIMIT
 from session_adapters.tree.adapter import TreeAdapter
 from support import STORES
 

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chances import examples
-from session_adapters.fold import SessionFold
 from session_adapters.openclaw.rules import ClawCounts
+from session_adapters.session_counts import SessionFold
 from session_adapters.tree.messages import entry_seconds, entry_time
 from session_adapters.tree.records import TreeEntry
 from session_adapters.tree.summary import TreeCounts

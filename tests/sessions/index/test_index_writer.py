@@ -12,7 +12,7 @@ import pytest
 from hermes_tui.sessions.index.schema import TABLES, open_writer
 from hermes_tui.sessions.index.source_state import Level
 from hermes_tui.sessions.index.writing import writer
-from hermes_tui.sessions.index.writing.updater import Sink
+from hermes_tui.sessions.index.writing.text_writer import Sink
 from hermes_tui.sessions.index.writing.writer import IndexWriter
 from session_adapters.base import Source
 from session_adapters.reading.searchable import Text

@@ -24,7 +24,7 @@ from session_adapters.cursor.places import uri_path, workspace_databases
 from session_adapters.cursor.records import COMPOSER, Composer, decoded, dig, items, word
 from session_adapters.model import SessionSummary
 from session_adapters.reading.bounds import TOO_LARGE, Stint
-from session_adapters.reading.damage import Damage, reason_of
+from session_adapters.reading.damaged_places import Damage, reason_of
 from session_adapters.reading.files import read_small
 from session_adapters.reading.sqlite import DatabaseUnreadable, read_database
 from session_adapters.reading.units import Lost, SessionGone

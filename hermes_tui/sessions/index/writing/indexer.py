@@ -15,7 +15,7 @@ import msgspec
 
 from hermes_tui.sessions.adapters import AdapterBroken, Adapters
 from hermes_tui.sessions.index.source_state import CHEAP, REST_SHARE, Key, Level, Report, has_text_key, key_of
-from hermes_tui.sessions.index.writing.updater import Sink
+from hermes_tui.sessions.index.writing.text_writer import Sink
 from hermes_tui.sessions.index.writing.writer import IndexWriter
 from session_adapters.base import Adapter, Source
 from session_adapters.model import Problem

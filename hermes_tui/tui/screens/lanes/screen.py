@@ -11,7 +11,7 @@ from textual import on
 from textual.app import ComposeResult
 from textual.widgets import Input
 
-from hermes_tui.attention.turns import turns_of
+from hermes_tui.attention.lane_turns import turns_of
 from hermes_tui.display import compact, safe
 from hermes_tui.tui.keymap import KEYS, bindings
 from hermes_tui.tui.program import Program

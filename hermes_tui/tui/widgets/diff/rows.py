@@ -9,7 +9,7 @@ from itertools import accumulate, chain, groupby
 from typing import NamedTuple
 
 from hermes_tui.display import compact, safe
-from hermes_tui.sessions.diff import FileUse, ToolUse
+from hermes_tui.sessions.diff.model import FileUse, ToolUse
 from hermes_tui.sessions.diff.shown import ComparedMessages
 from hermes_tui.tui.widgets.cells import fit
 from hermes_tui.tui.widgets.diff.texts import Piece, Texts

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from hermes_tui.attention.turns import queue_words, turn_words
+from hermes_tui.attention.lane_turns import queue_words, turn_words
 from hermes_tui.display import age, count, counted, safe
 from hermes_tui.tui.widgets.lanes.columns import LaneRow
 from hermes_tui.tui.widgets.lanes.states import lane_state, state_with

@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 
 import apsw
 
-from session_adapters.hermes.queries import CONTENT_LIMIT, HermesSchema
 from session_adapters.hermes.records import MESSAGES, HermesMessageRow
+from session_adapters.hermes.session_queries import CONTENT_LIMIT, HermesSchema
 from session_adapters.reading.bounds import excess
-from session_adapters.reading.damage import Damage
+from session_adapters.reading.damaged_places import Damage
 from session_adapters.reading.sqlite_limits import SESSION_ROWS, Ration
 from session_adapters.reading.sqlite_rows import DAMAGE, as_int, as_text, each_or_alone, select_list
 

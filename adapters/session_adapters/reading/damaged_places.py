@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import re
-import threading
 from collections.abc import Iterator, Set
 from contextlib import contextmanager
 from itertools import islice
-from typing import NamedTuple
 
 from session_adapters.model import Problem, SessionMissing, SessionUnreadable
+from session_adapters.reading.lines import STRAYS, Line
 
-__all__ = ["KEPT", "READING", "REPORTED", "STRAYS", "Damage", "Line", "Place", "Run", "reading_session", "reason_of"]
+__all__ = ["KEPT", "REPORTED", "Damage", "Place", "reading_session", "reason_of"]
 
-STRAYS = 1000
-"""Lines without a record, one after the other, that are given one by one: of millions each would be noted."""
 KEPT = STRAYS + 100
 """Places that are kept with their reasons; a hostile file has tens of millions."""
 REPORTED = 10
@@ -22,83 +19,8 @@ REPORTED = 10
 
 _WORD = re.compile(r"[^\s,:/]+?(?=\.json\b|[\s,:/]|$)")
 
-_DAMAGED_LINES, _DAMAGED = 10_000, 8_000
-"""So many lines may be damaged, and one more for each so many bytes."""
-
 Place = int | str
 """An offset or a number, of which `unit` says what it counts; or a place in words."""
-
-
-class Line(NamedTuple):
-    """One line of a file."""
-
-    offset: int
-    data: bytes
-    """Without the newline; empty when `too_long`."""
-    complete: bool = True
-    """It ends with a newline. Only the last one may not: a writer is in the middle of it. Half a record at the end of
-    a file that nobody has written to for a minute counts as complete: it is damaged."""
-    too_long: int = 0
-    """Where it is too long to be read: how many bytes it has; 1 where its ends were not looked for."""
-    more: int = 0
-    """Where it stands for lines without a record that follow `STRAYS` such lines: how many; `too_long` are their
-    bytes."""
-    rest: bool = False
-    """It stands for all that follows, of a file that has too many lines."""
-
-    @property
-    def excess(self) -> str:
-        """Why a line that is `too_long` is not read."""
-        if self.more:
-            return f"{self.more:,} more lines without a record"
-        size = f" ({self.too_long:,} bytes)" if self.too_long > 1 else ""
-        if self.rest:
-            return f"the rest of the file is not read, for it has too many short or damaged lines{size}"
-        return f"the line is too long to be read{size}"
-
-
-class Run:
-    """Lines that are read one after the other; among them those without a record that follow each other."""
-
-    def __init__(self) -> None:
-        self.damaged = 0
-        """Lines of which a decoder had not everything."""
-        self.length = 0
-        """Of lines without a record, the last ones."""
-        self.start = 0
-        """Where those begin that are over `STRAYS`."""
-
-    def is_spoiled(self, size: int) -> bool:
-        """So many lines are damaged, in so many bytes, that what follows is not read: several decoders try such a
-        line one after the other."""
-        return self.damaged > _DAMAGED_LINES + size // _DAMAGED
-
-    def pass_over(self, part: bytes) -> int:
-        """Bytes of whole lines without a record that `part` begins with, when there were many before. Blank ones
-        among them count."""
-        if self.length <= STRAYS:
-            return 0
-        brace = part.find(b"{")
-        end = part.rfind(b"\n", 0, brace if brace >= 0 else None) + 1
-        self.length += part.count(b"\n", 0, end)
-        return end
-
-    def ended(self, offset: int) -> Iterator[Line]:
-        """What stands for those that were left out, up to the offset."""
-        more, self.length = self.length - STRAYS, 0
-        if more > 0:
-            yield Line(self.start, b"", too_long=offset - self.start, more=more)
-
-
-class _Reading(threading.local):
-    """What this thread reads."""
-
-    def __init__(self) -> None:
-        self.run = Run()
-        """The lines that were asked for last: decoders say there what is damaged."""
-
-
-READING = _Reading()
 
 
 class Damage:

@@ -19,8 +19,10 @@ from session_adapters import jsonl_adapter
 from session_adapters.base import SessionMissing, SessionUnreadable
 from session_adapters.jsonl_adapter import JsonlTranscript
 from session_adapters.model import Message, ToolCall, ToolResult
-from session_adapters.reading import files
-from session_adapters.reading.files import METER, Decoder, Line
+from session_adapters.reading import lines as module
+from session_adapters.reading.decoding import Decoder
+from session_adapters.reading.files import METER
+from session_adapters.reading.lines import Line
 from session_adapters.transcript import Builder, Change, Transcript
 
 
@@ -296,8 +298,8 @@ def test_damage_is_told_with_its_place_once(tmp_path: Path) -> None:
 
 
 def test_a_line_too_long_to_be_read_hides_nothing_around_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(files, "LINE_LIMIT", 1_000)
-    monkeypatch.setattr(files, "BLOCK", 256)
+    monkeypatch.setattr(module, "LINE_LIMIT", 1_000)
+    monkeypatch.setattr(module, "BLOCK", 256)
     path = tmp_path / "f"
     path.write_bytes(encode([{"say": "before"}, {"say": "x" * 5_000}, {"say": "after"}]))
     for page in (10, 300, 4_000, 100_000):
@@ -311,8 +313,8 @@ def test_a_line_too_long_to_be_read_hides_nothing_around_it(tmp_path: Path, monk
 def test_a_long_line_that_is_still_being_written_is_waited_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(files, "LINE_LIMIT", 1_000)
-    monkeypatch.setattr(files, "BLOCK", 256)
+    monkeypatch.setattr(module, "LINE_LIMIT", 1_000)
+    monkeypatch.setattr(module, "BLOCK", 256)
     path = tmp_path / "f"
     path.write_bytes(encode([{"say": "before"}]) + b'{"say": "' + b"x" * 5_000)
     transcript = opened(path)

@@ -12,7 +12,7 @@ import pytest
 
 STUCK = """
 import time
-from hermes_tui.platform.signals import Guard
+from hermes_tui.platform.terminal_guard import Guard
 guard = Guard(lambda code: None)   # a loop that never comes round to it
 guard.install()
 print("ready", flush=True)

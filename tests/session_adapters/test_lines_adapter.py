@@ -11,7 +11,7 @@ import pytest
 from session_adapters.base import Capabilities, Environment, Root, SessionMissing, SessionUnreadable, Source
 from session_adapters.lines_adapter import LinesAdapter
 from session_adapters.model import Message, Problem, TokenUsage
-from session_adapters.reading.files import Line
+from session_adapters.reading.lines import Line
 from session_adapters.transcript import Builder
 
 

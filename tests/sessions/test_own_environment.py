@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from hermes_tui.errors import ValidationError
-from hermes_tui.sessions.machine import this_machine
 from hermes_tui.sessions.manager import SessionManager
+from hermes_tui.sessions.own_environment import this_machine
 from session_adapters.base import Environment
 
 NAME = "HERMES_TUI_HECTOR_DSN"

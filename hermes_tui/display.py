@@ -8,7 +8,6 @@ rest is read (bidi overrides, zero-width characters, tags) is replaced or taken 
 from __future__ import annotations
 
 import re
-import unicodedata
 from datetime import datetime, timedelta
 
 from session_adapters.model import EPOCH, Attachment, Cost
@@ -18,14 +17,12 @@ __all__ = [
     "PIN",
     "age",
     "attachment_facts",
-    "cell_width",
     "compact",
     "count",
     "count_lines",
     "counted",
     "dollars",
     "duration",
-    "fit",
     "money",
     "priced",
     "safe",
@@ -192,37 +189,3 @@ def dollars(usd: float, *, estimated: bool = False, unpriced: bool = False) -> s
         return "?"
     text = "<0.01" if 0 < usd < 0.005 else f"{usd:,.2f}"
     return f"{'~' if estimated else ''}{text}{'+' if unpriced else ''}"
-
-
-# Widths ----------------------------------------------------------------------------------------------------------
-
-
-def cell_width(text: str) -> int:
-    """Terminal cells that `text` (already `safe`) takes."""
-    return len(text) if text.isascii() else sum(map(_cells, text))
-
-
-def fit(text: str, width: int, *, right: bool = False) -> str:
-    """`text` (already `safe`) in exactly `width` cells: padded, or cut with an ellipsis."""
-    have = cell_width(text)
-    if have > width:
-        kept: list[str] = []
-        have = 0
-        for char in text:
-            step = _cells(char)
-            if have + step > width - 1:
-                break
-            kept.append(char)
-            have += step
-        text = "".join(kept) + "…" if width else ""
-        have += 1 if width else 0
-    padding = " " * (width - have)
-    return padding + text if right else text + padding
-
-
-def _cells(char: str) -> int:
-    if char < "\u0300":
-        return 1
-    if unicodedata.combining(char) or unicodedata.category(char) in ("Mn", "Me", "Cf"):
-        return 0
-    return 2 if unicodedata.east_asian_width(char) in "WF" else 1

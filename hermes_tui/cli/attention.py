@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from hermes_tui.cells import pad
 from hermes_tui.cli import stdout
 from hermes_tui.cli.home_option import environment_of, hurry, manager_of
-from hermes_tui.display import age, fit, safe
+from hermes_tui.display import age, safe
 from hermes_tui.platform import memory_tuning, paths
 
 if TYPE_CHECKING:
@@ -155,11 +156,11 @@ def _lines(found: Sequence[Attended], now: datetime) -> Iterator[str]:
         where = one.pane.name if one.pane is not None else "-"
         yield "  " + "  ".join(
             (
-                fit(state.word, 10),
-                fit(age(state.since, now), 4, right=True),
-                fit(safe(one.session.unified_id), 24),
-                fit(safe(one.session.title), 30),
-                fit(safe(doing), 40),
+                pad(state.word, 10),
+                pad(age(state.since, now), 4, right=True),
+                pad(safe(one.session.unified_id), 24),
+                pad(safe(one.session.title), 30),
+                pad(safe(doing), 40),
                 safe(where),
             )
         )

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from hermes_tui.cells import pad, width_of
 from hermes_tui.cli import stderr, stdout
 from hermes_tui.cli.filter_options import filter_options, source_option
 from hermes_tui.cli.home_option import hurry, is_known, manager_of, mention_the_unread
-from hermes_tui.display import cell_width, count, dollars, fit, safe
+from hermes_tui.display import count, dollars, safe
 
 if TYPE_CHECKING:
     from hermes_tui.sessions.cost import CostBreakdown, CostSummary
@@ -88,7 +89,7 @@ def report(
 def _table(group_by: str, groups: Sequence[CostBreakdown], summary: CostSummary, width: int) -> Iterator[str]:
     """A line for each group and one for the whole, no wider than `width` where that is possible."""
     rows = [(group_by.upper(), *_HEAD), *(_row(safe(one.key), one) for one in groups), _row("Total", summary)]
-    widths = [max(cell_width(row[column]) for row in rows) for column in range(len(rows[0]))]
+    widths = [max(width_of(row[column]) for row in rows) for column in range(len(rows[0]))]
     columns = list(range(len(widths)))
     for optional in _OPTIONAL:
         if sum(widths[column] + len(_GAP) for column in columns[1:]) + min(widths[0], _KEY_LEAST) <= width:
@@ -97,7 +98,7 @@ def _table(group_by: str, groups: Sequence[CostBreakdown], summary: CostSummary,
     rest = sum(widths[column] + len(_GAP) for column in columns[1:])
     widths[0] = max(1, min(widths[0], width - rest))
     for row in rows:
-        yield _GAP.join(fit(row[column], widths[column], right=column > 0) for column in columns)
+        yield _GAP.join(pad(row[column], widths[column], right=column > 0) for column in columns)
 
 
 def _row(name: str, one: CostBreakdown | CostSummary) -> tuple[str, ...]:

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 import click
 from msgspec.structs import asdict
 
+from hermes_tui.cells import pad, width_of
 from hermes_tui.cli import stdout
 from hermes_tui.cli.home_option import environment_of
-from hermes_tui.display import cell_width, fit, safe
+from hermes_tui.display import safe
 from hermes_tui.errors import ValidationError
 
 if TYPE_CHECKING:
@@ -159,8 +160,8 @@ def _time(point: MemoryPoint) -> str:
 def _print(heading: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """A table no wider than the terminal; the last column gives way."""
     table = [tuple(heading), *(tuple(safe(" ".join(cell.split())) for cell in row) for row in rows)]
-    widths = [max(cell_width(row[column]) for row in table) for column in range(len(heading))]
+    widths = [max(width_of(row[column]) for row in table) for column in range(len(heading))]
     rest = sum(widths[:-1]) + len(_GAP) * (len(widths) - 1)
     widths[-1] = max(10, min(widths[-1], stdout.terminal_width() - rest))
     for row in table:
-        stdout.write(_GAP.join(fit(cell, width) for cell, width in zip(row, widths, strict=True)).rstrip() + "\n")
+        stdout.write(_GAP.join(pad(cell, width) for cell, width in zip(row, widths, strict=True)).rstrip() + "\n")

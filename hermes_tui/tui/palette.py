@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from hermes_tui.cells import fit, pad, width_of
 from hermes_tui.display import safe
 from hermes_tui.tui.keymap import KEYS, Key, key_label
 from hermes_tui.tui.screens.dialogs.picker import FoundRows, Picker
-from hermes_tui.tui.widgets.cells import fit, pad, width_of
 from hermes_tui.tui.widgets.hints import keys_here
 from hermes_tui.tui.widgets.styled import Parts
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from hermes_tui.display import cell_width
+from hermes_tui.cells import width_of
 from tiny_home import START, TinyHome
 
 Cli = Callable[..., Any]
@@ -190,7 +190,7 @@ def test_a_table_for_people(tiny_home: TinyHome, cli: Cli, monkeypatch: pytest.M
         lines = ran.out.splitlines()
         assert len(lines) == 3
         assert lines[0].split()[:3] == ["AGENT", "SESSION", "AGE"]
-        assert max(map(cell_width, lines)) <= columns
+        assert max(map(width_of, lines)) <= columns
         assert not set(ran.out) & set("\x1b\x07\u202e")
         assert lines[1].startswith("tiny   two       30h"[:16])
     monkeypatch.delenv("COLUMNS")

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hermes_tui.display import age, cell_width, count, duration, fit, money, priced, safe, size
+from hermes_tui.display import age, count, duration, money, priced, safe, size
 from session_adapters.model import EPOCH, Cost
 
 NOW = datetime(2026, 11, 21, 10, 0, tzinfo=UTC)
@@ -156,14 +156,3 @@ def test_duration_and_size() -> None:
     assert duration(timedelta(minutes=5, seconds=10)) == "5m 10s"
     assert duration(timedelta(0)) == "0s"
     assert (size(812), size(1200), size(31_000_000), size(4_000_000_000)) == ("812 B", "1.2 kB", "31 MB", "4.0 GB")
-
-
-@given(ANY_TEXT, st.integers(0, 40), st.booleans())
-def test_fit_gives_exactly_the_width(text: str, width: int, right: bool) -> None:
-    assert cell_width(fit(safe(text), width, right=right)) == width
-
-
-def test_fit_of_wide_characters() -> None:
-    assert fit("日本語", 4) == "日… "
-    assert fit("日本語", 6) == "日本語"
-    assert fit("ab", 4, right=True) == "  ab"

@@ -287,7 +287,7 @@ def test_every_row_fits_its_column() -> None:
     call = ToolCall(tool_call_id="c", tool_name="Bash", input={"command": wide})
     one = Session(agent="a", session_id="1", messages=(Message(role="assistant", content=wide),))
     other = Session(agent="a", session_id="2", messages=(Message(role="assistant", tool_calls=(call,)),))
-    from hermes_tui.tui.widgets.cells import width_of
+    from hermes_tui.cells import width_of
 
     for width in (8, 30, 61, 100):
         room = width - 2 if width < 60 else (width - 5) // 2

@@ -7,10 +7,10 @@ from typing import get_args
 import pytest
 from textual.app import App, ComposeResult
 
+from hermes_tui.cells import pad_end, width_of
 from hermes_tui.clock import Clock
 from hermes_tui.config import USUAL_COLUMNS, Column
 from hermes_tui.tui.themes import THEMES
-from hermes_tui.tui.widgets.cells import pad_end, width_of
 from hermes_tui.tui.widgets.session_list.list_columns import columns_for
 from hermes_tui.tui.widgets.session_list.order import FIELDS, Order
 from hermes_tui.tui.widgets.session_list.rows import Forest, ListRow

@@ -7,7 +7,8 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from hermes_tui.attention.lane_turns import queue_words, turn_words
-from hermes_tui.display import age, cell_width, count, counted, duration, fit, safe
+from hermes_tui.cells import fit, pad, width_of
+from hermes_tui.display import age, count, counted, duration, safe
 
 if TYPE_CHECKING:
     from hermes_tui.attention.states import SessionState
@@ -65,7 +66,7 @@ def _table(lanes: Sequence[Lane], turns: Turns, now: datetime, width: int) -> It
         return
     rows = [_row(lane, turns.get((lane.profile, lane.key)), now) for lane in lanes]
     widths = [
-        max(cell_width(_HEAD[at]), *(min(cell_width(row[at]), _MOST[at] or 10_000) for row in rows))
+        max(width_of(_HEAD[at]), *(min(width_of(row[at]), _MOST[at] or 10_000) for row in rows))
         for at in range(len(_HEAD))
     ]
     columns = list(range(len(_HEAD)))
@@ -74,7 +75,7 @@ def _table(lanes: Sequence[Lane], turns: Turns, now: datetime, width: int) -> It
             break
         columns.remove(optional)
     for lane, row in ((None, _HEAD), *zip(lanes, rows, strict=True)):
-        cells = [row[at] if at == 8 else fit(row[at], widths[at], right=at in _RIGHT) for at in columns]
+        cells = [row[at] if at == 8 else pad(row[at], widths[at], right=at in _RIGHT) for at in columns]
         yield _GAP.join(cells).rstrip()
         if lane is not None and (doing := _doing(lane, turns.get((lane.profile, lane.key)))):
             yield fit(f"  └ {doing}", max(width, 40)).rstrip()

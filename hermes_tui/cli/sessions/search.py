@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from hermes_tui.cells import fit
 from hermes_tui.cli import exit_codes, stderr, stdout
 from hermes_tui.cli.filter_options import filter_options
 from hermes_tui.cli.home_option import hurry, is_known, manager_of, mention_the_unread
 from hermes_tui.cli.sessions.table import title_text
-from hermes_tui.display import APART, age, count, fit, safe
+from hermes_tui.display import APART, age, count, safe
 from hermes_tui.errors import ValidationError
 
 if TYPE_CHECKING:

@@ -6,7 +6,8 @@ from collections.abc import Collection, Iterator, Sequence
 from datetime import datetime
 from pathlib import PurePath
 
-from hermes_tui.display import PIN, age, cell_width, count, fit, money, safe
+from hermes_tui.cells import pad, width_of
+from hermes_tui.display import PIN, age, count, money, safe
 from session_adapters.model import SessionSummary
 
 __all__ = ["session_table", "title_text"]
@@ -44,10 +45,10 @@ def session_table(
         return
     rows = [_row(one, now, one.unified_id in pending) for one in sessions]
     widths = [
-        max(cell_width(_HEAD[column]), *(min(cell_width(row[column]), _MOST[column] or 200) for row in rows))
+        max(width_of(_HEAD[column]), *(min(width_of(row[column]), _MOST[column] or 200) for row in rows))
         for column in range(len(_HEAD))
     ]
-    widths[1] = max([widths[1], *(min(cell_width(row[1]), _ID_MOST) for row in rows)])
+    widths[1] = max([widths[1], *(min(width_of(row[1]), _ID_MOST) for row in rows)])
     away = () if tokens else (_TOKENS,)
     if all(one.source in (None, "cli") for one in sessions):
         away = (*away, _SOURCE)
@@ -93,6 +94,6 @@ def _columns(widths: list[int], width: int, columns: list[int]) -> list[int]:
 
 
 def _cell(text: str, width: int, column: int) -> str:
-    if column == 1 and cell_width(text) > width:
+    if column == 1 and width_of(text) > width:
         return text
-    return fit(text, width, right=column in _RIGHT)
+    return pad(text, width, right=column in _RIGHT)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from textual import on
 from textual.app import ComposeResult
 
+from hermes_tui.cells import width_of
 from hermes_tui.display import compact, duration, safe
 from hermes_tui.errors import HermesTuiError
 from hermes_tui.platform.helper_call import in_helper
@@ -15,7 +16,6 @@ from hermes_tui.sessions.diff.model import Side
 from hermes_tui.sessions.diff.shown import ShownDiff, shown_diff
 from hermes_tui.sessions.diff.text import side_facts
 from hermes_tui.tui.screens.full_screen import FullScreen
-from hermes_tui.tui.widgets.cells import width_of
 from hermes_tui.tui.widgets.diff.view import DiffView
 from hermes_tui.tui.widgets.line import Line
 from hermes_tui.tui.widgets.session_list.rows import ListedPart

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from textual.strip import Strip
 
-from hermes_tui.tui.widgets.cells import width_of
+from hermes_tui.cells import width_of
 from hermes_tui.tui.widgets.styled import Part, Styled
 
 __all__ = ["Buttons"]

@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 from textual.message import Message
 
+from hermes_tui.cells import pad, pad_end
 from hermes_tui.display import dollars, safe
 from hermes_tui.sessions.cost.overview import Rank
 from hermes_tui.tui.keymap import bindings
-from hermes_tui.tui.widgets.cells import pad, pad_end
 from hermes_tui.tui.widgets.styled import Parts, RowView
 
 __all__ = ["CostList", "CostRow", "bar"]

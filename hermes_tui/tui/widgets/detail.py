@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from hermes_tui.cells import fit, width_of
 from hermes_tui.clock import Clock
 from hermes_tui.display import age, compact, count, counted, safe
 from hermes_tui.sessions.catalogue.origin import origin_of
-from hermes_tui.tui.widgets.cells import fit, width_of
 from hermes_tui.tui.widgets.line import Part
 from hermes_tui.tui.widgets.session_list.conversation import Conversation
 from hermes_tui.tui.widgets.session_list.shown_states import ShownStates

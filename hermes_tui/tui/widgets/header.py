@@ -5,8 +5,8 @@ from __future__ import annotations
 from textual.app import ComposeResult
 from textual.containers import Horizontal
 
+from hermes_tui.cells import width_of
 from hermes_tui.display import counted
-from hermes_tui.tui.widgets.cells import width_of
 from hermes_tui.tui.widgets.line import Line, Part
 from hermes_tui.tui.widgets.search_box import SearchBox
 

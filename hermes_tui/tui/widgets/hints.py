@@ -8,8 +8,8 @@ from typing import Any
 from textual.screen import Screen
 from textual.strip import Strip
 
+from hermes_tui.cells import width_of
 from hermes_tui.tui.keymap import KEYS, Key, key_label
-from hermes_tui.tui.widgets.cells import width_of
 from hermes_tui.tui.widgets.line import Line, Part
 
 __all__ = ["OF_SEARCHES", "Hints", "keys_here"]

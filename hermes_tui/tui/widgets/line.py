@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from textual.strip import Strip
 
-from hermes_tui.tui.widgets.cells import fit, width_of
+from hermes_tui.cells import fit, width_of
 from hermes_tui.tui.widgets.styled import Part, Parts, Styled
 
 __all__ = ["Line", "Part", "Parts"]

@@ -9,8 +9,8 @@ from typing import NamedTuple
 from rich.text import Text
 from textual.geometry import Size
 
+from hermes_tui.cells import pad, width_of
 from hermes_tui.tui.keymap import bindings
-from hermes_tui.tui.widgets.cells import pad, width_of
 from hermes_tui.tui.widgets.styled import Parts, TextView
 
 __all__ = ["Page", "Paragraph"]

@@ -14,8 +14,8 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 from textual.widget import Widget
 
+from hermes_tui.cells import fit
 from hermes_tui.tui.agent_colours import AGENT_COLOURS
-from hermes_tui.tui.widgets.cells import fit
 
 __all__ = ["LOOKS", "FoldedRows", "NotedRows", "Part", "Parts", "RowView", "Styled", "TextView"]
 

@@ -9,9 +9,9 @@ from textual import events
 from textual.app import ComposeResult
 from textual.geometry import Size
 
+from hermes_tui.cells import fit, width_of
 from hermes_tui.tui.keymap import bindings
 from hermes_tui.tui.screens.dialogs.dismissal import LEAVE, Dialog
-from hermes_tui.tui.widgets.cells import fit, width_of
 from hermes_tui.tui.widgets.styled import Parts, RowView
 
 __all__ = ["MenuChoice", "MenuScreen"]

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from textual.widgets import Input
 
+from hermes_tui.cells import fit
 from hermes_tui.clock import Clock
 from hermes_tui.platform.daemon_call import in_thread
 from hermes_tui.sessions.outline import OutlineEntry, outline
 from hermes_tui.tui.screens.dialogs.picker import FoundRows, Picker
-from hermes_tui.tui.widgets.cells import fit
 from hermes_tui.tui.widgets.styled import Parts
 from hermes_tui.tui.widgets.transcript.whole_session import WholeSession
 from hermes_tui.tui.workers.coroutines import run_beside

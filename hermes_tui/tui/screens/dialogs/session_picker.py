@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import NamedTuple
 
+from hermes_tui.cells import fit, pad, width_of
 from hermes_tui.display import age, safe
 from hermes_tui.tui.screens.dialogs.picker import FoundRows, Picker
-from hermes_tui.tui.widgets.cells import fit, pad, width_of
 from hermes_tui.tui.widgets.session_list.conversation import project_of
 from hermes_tui.tui.widgets.styled import Parts
 from session_adapters.model import SessionSummary

@@ -7,9 +7,9 @@ from datetime import datetime
 from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
+from hermes_tui.cells import pad, width_of
 from hermes_tui.display import age, safe
 from hermes_tui.tui.agent_colours import agent_colour
-from hermes_tui.tui.widgets.cells import pad, width_of
 from hermes_tui.tui.widgets.session_list.conversation import project_of
 from hermes_tui.tui.widgets.states import State, attention_state
 from hermes_tui.tui.widgets.styled import Part

@@ -8,10 +8,10 @@ from collections.abc import Collection, Iterator, Sequence
 from itertools import accumulate, chain, groupby
 from typing import NamedTuple
 
+from hermes_tui.cells import fit
 from hermes_tui.display import compact, safe
 from hermes_tui.sessions.diff.model import FileUse, ToolUse
 from hermes_tui.sessions.diff.shown import ComparedMessages
-from hermes_tui.tui.widgets.cells import fit
 from hermes_tui.tui.widgets.diff.texts import Piece, Texts
 
 __all__ = ["AnyRow", "DiffBlock", "DiffRow", "DiffRows", "TextRow", "blocks_of", "use_rows"]

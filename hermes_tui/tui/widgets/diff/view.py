@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from textual.geometry import Size
 
+from hermes_tui.cells import width_of
 from hermes_tui.sessions.diff.shown import ShownDiff
 from hermes_tui.tui.keymap import bindings
-from hermes_tui.tui.widgets.cells import width_of
 from hermes_tui.tui.widgets.diff.rows import AnyRow, DiffBlock, DiffRow, DiffRows, blocks_of, use_rows
 from hermes_tui.tui.widgets.diff.texts import Piece
 from hermes_tui.tui.widgets.styled import FoldedRows, Part

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from hermes_tui.tui.widgets.cells import width_of
+from hermes_tui.cells import width_of
 from hermes_tui.tui.widgets.states import State
 
 __all__ = ["COLUMNS", "GAP", "RESETS", "SESSION", "STATE", "LaneColumn", "LaneRow", "column_widths", "shorter"]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from hermes_tui.cells import pad, width_of
 from hermes_tui.tui.keymap import bindings
-from hermes_tui.tui.widgets.cells import pad, width_of
 from hermes_tui.tui.widgets.lanes.columns import COLUMNS, GAP, RESETS, SESSION, STATE, LaneRow, column_widths, shorter
 from hermes_tui.tui.widgets.record_table import RecordTable
 from hermes_tui.tui.widgets.styled import Part, Parts

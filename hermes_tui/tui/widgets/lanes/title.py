@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from hermes_tui.cells import width_of
 from hermes_tui.display import counted, safe
-from hermes_tui.tui.widgets.cells import width_of
 from hermes_tui.tui.widgets.lanes.states import gateway_words
 from hermes_tui.tui.widgets.line import Part
 

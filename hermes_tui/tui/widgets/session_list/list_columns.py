@@ -9,10 +9,10 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime
 from typing import NamedTuple, get_args
 
+from hermes_tui.cells import fit, pad, pad_end, width_of
 from hermes_tui.config import USUAL_COLUMNS, Column
 from hermes_tui.display import PIN, age, count, safe, size
 from hermes_tui.tui.agent_colours import agent_colour
-from hermes_tui.tui.widgets.cells import fit, pad, pad_end, width_of
 from hermes_tui.tui.widgets.session_list.conversation import Conversation
 from hermes_tui.tui.widgets.session_list.order import Order
 from hermes_tui.tui.widgets.session_list.rows import ListRow, Snippet

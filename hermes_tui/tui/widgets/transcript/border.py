@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from textual.widget import Widget
 
+from hermes_tui.cells import fit, width_of
 from hermes_tui.display import PIN, counted, priced, safe
-from hermes_tui.tui.widgets.cells import fit, width_of
 from hermes_tui.tui.widgets.session_list.conversation import project_of
 from hermes_tui.tui.widgets.session_list.rows import ListedPart
 from hermes_tui.tui.widgets.states import state_of

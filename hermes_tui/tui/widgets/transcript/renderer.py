@@ -12,10 +12,10 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 from textual.widget import Widget
 
+from hermes_tui.cells import fit
 from hermes_tui.clock import Clock
 from hermes_tui.display import safe
 from hermes_tui.tui.themes import agent_colour
-from hermes_tui.tui.widgets.cells import fit
 from hermes_tui.tui.widgets.styled import Styled
 from hermes_tui.tui.widgets.transcript.layout.blocks import MessageLayout
 from hermes_tui.tui.widgets.transcript.layout.layout_cache import Position

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from rich.segment import Segment
 from rich.style import Style
 
-from hermes_tui.tui.widgets.cells import fit, width_of
+from hermes_tui.cells import fit, width_of
 from hermes_tui.tui.widgets.transcript.layout.cut_text import CUT_LINES, excerpt, fold, whole
 from hermes_tui.tui.widgets.transcript.layout.segments import MORE, Piece, TranscriptStyles
 

@@ -10,8 +10,8 @@ import binascii
 import re
 from collections.abc import Callable
 
-from hermes_tui.redact.names import NAME_MARKS, NAMED, is_mixed, is_named, is_random
 from hermes_tui.redact.pattern import Pattern, compiled, is_placeholder, pattern, secret_of
+from hermes_tui.redact.secret_names import NAME_MARKS, NAMED, is_mixed, is_named, is_random
 
 __all__ = ["CONTEXTS"]
 

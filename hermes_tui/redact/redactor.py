@@ -17,8 +17,8 @@ import msgspec
 
 from hermes_tui.redact.key_formats import KEY_BLOCKS, KEYS
 from hermes_tui.redact.named_secrets import CONTEXTS
-from hermes_tui.redact.names import is_secret_name
 from hermes_tui.redact.pattern import Pattern, is_placeholder, secret_of
+from hermes_tui.redact.secret_names import is_secret_name
 
 __all__ = ["Redactor", "patterns"]
 

@@ -80,3 +80,19 @@ def test_maintenance_questions_are_answered_by_files_that_there_are() -> None:
     assert [int(number) for number, _, _ in rows] == list(range(1, table.count("\n| ")))
     assert len({question for _, question, _ in rows}) == len({path for _, _, path in rows}) == len(rows) >= 30
     assert [path for _, _, path in rows if not (house.ROOT / path).is_file()] == []
+
+
+def test_rooms_that_a_package_names_are_there() -> None:
+    """The docstring of a package says what its modules are for; those that were renamed or are gone mislead."""
+    gone, seen = [], 0
+    for path in (path for place in house.PLACES for path in Path(house.ROOT, place).rglob("__init__.py")):
+        told = re.search(r"^(?:The rooms|From the outside in): .*?(?=\n\n|\Z|\"\"\")", path.read_text(), re.M | re.S)
+        rooms = re.findall(r"`(\w+)`", told[0]) if told else []
+        seen += len(rooms)
+        gone += [
+            f"{path.parent.name}: {room}"
+            for room in rooms
+            if not (path.parent / f"{room}.py").is_file() and not (path.parent / room).is_dir()
+        ]
+    assert gone == []
+    assert seen > 80

@@ -20,7 +20,7 @@ from session_adapters.claude.blocks import (
 )
 from session_adapters.claude.chains import Chains
 from session_adapters.claude.copies import NO_COPIES, Copies
-from session_adapters.claude.kinds import damage, unknown
+from session_adapters.claude.line_types import damage, unknown
 from session_adapters.claude.records import (
     RECORD,
     Body,

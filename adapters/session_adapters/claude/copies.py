@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import NamedTuple, Protocol
 
-from session_adapters.claude.kinds import CONVERSATION
+from session_adapters.claude.line_types import CONVERSATION
 from session_adapters.claude.records import ForkedFrom, LineHead
 from session_adapters.reading.decoding import Decoder
 from session_adapters.reading.lines import lines

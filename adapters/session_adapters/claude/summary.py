@@ -9,7 +9,7 @@ from typing import Any, Literal
 from session_adapters.claude.builder import ClaudeBuilder, add_costs
 from session_adapters.claude.chains import helper_id
 from session_adapters.claude.copies import NO_COPIES, Copies, is_old
-from session_adapters.claude.kinds import CONVERSATION
+from session_adapters.claude.line_types import CONVERSATION
 from session_adapters.claude.records import BRIEF, Body, ClaudeRecord, forked_from, system_said
 from session_adapters.model import EPOCH, Cost, Message, SessionKind, SessionSummary
 from session_adapters.reading.ends import marked_lines, read_ends

@@ -9,7 +9,6 @@ from typing import Any
 from msgspec.structs import replace
 
 from session_adapters.activity import Activity, activity_of
-from session_adapters.copilot.counting import HIDDEN_CALL, RUN_ENDED, CountingBuilder
 from session_adapters.copilot.pieces import (
     attachments,
     call_of,
@@ -35,6 +34,7 @@ from session_adapters.copilot.records import (
     normalised,
     whole,
 )
+from session_adapters.copilot.tokens import HIDDEN_CALL, RUN_ENDED, CountingBuilder
 from session_adapters.growing.hashes import Hashes
 from session_adapters.model import Message, MessageKind, Role, ToolCall, ToolResult
 from session_adapters.reading.lines import Line

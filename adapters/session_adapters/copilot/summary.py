@@ -11,7 +11,6 @@ from datetime import datetime
 from typing import Any
 
 from session_adapters.copilot.builder import CopilotBuilder
-from session_adapters.copilot.counting import main_total
 from session_adapters.copilot.reader import TORN, CopilotEvent, EventReader
 from session_adapters.copilot.records import (
     HelperStarted,
@@ -24,6 +23,7 @@ from session_adapters.copilot.records import (
     WorkContext,
 )
 from session_adapters.copilot.store import rank
+from session_adapters.copilot.tokens import main_total
 from session_adapters.model import EPOCH, SessionSummary
 from session_adapters.reading.damaged_places import Damage
 from session_adapters.reading.ends import marked_lines, read_ends

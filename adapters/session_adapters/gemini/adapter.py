@@ -29,7 +29,7 @@ from session_adapters.gemini.places import (
     may_hold,
     project_folder,
 )
-from session_adapters.gemini.survey import PROBE, GeminiCounts, GeminiSurvey, summary_of, survey
+from session_adapters.gemini.summary import PROBE, GeminiCounts, GeminiSurvey, summary_of, survey
 from session_adapters.growing.counter import Begun, Pairs
 from session_adapters.jsonl_adapter import JsonlAdapter, JsonlTranscript
 from session_adapters.model import Session, SessionSummary

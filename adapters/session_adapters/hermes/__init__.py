@@ -2,7 +2,7 @@
 
 The rooms: `records` the rows, `session_queries` and `message_queries` the SQL that asks for them, `lineage` how
 sessions hang together, `summaries` and `messages` what becomes of it, `transcript` a conversation to follow,
-`leftovers` the files from before the database, `adapter` the whole.
+`old_transcripts` the files from before the database, `adapter` the whole.
 """
 
 from session_adapters.hermes.adapter import HermesAdapter

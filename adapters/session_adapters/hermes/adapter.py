@@ -30,17 +30,17 @@ from session_adapters.base import (
     unique,
 )
 from session_adapters.hermes.full_text import ask_index
-from session_adapters.hermes.leftovers import (
+from session_adapters.hermes.memories import LAYOUT as MEMORY
+from session_adapters.hermes.memories import MemoryTranscript, memory_sources, memory_summary, read_memory
+from session_adapters.hermes.message_queries import exists, session_rows
+from session_adapters.hermes.messages import HermesConversation
+from session_adapters.hermes.old_transcripts import (
     LAYOUT,
     leftover_sources,
     leftover_summary,
     messages_of,
     open_leftover,
 )
-from session_adapters.hermes.memories import LAYOUT as MEMORY
-from session_adapters.hermes.memories import MemoryTranscript, memory_sources, memory_summary, read_memory
-from session_adapters.hermes.message_queries import exists, session_rows
-from session_adapters.hermes.messages import HermesConversation
 from session_adapters.hermes.session_queries import HermesSchema, take_census
 from session_adapters.hermes.summaries import summaries_of
 from session_adapters.hermes.texts import new_texts

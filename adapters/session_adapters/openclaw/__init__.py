@@ -1,8 +1,8 @@
 """OpenClaw, clawdbot before (spec 004 §4.2.9; facts: stores/openclaw FACTS.md).
 
-The rooms: `records` what OpenClaw writes, `keys` what its session keys say, `rules` how its events become messages,
-`places` where its stores are, `database` and `events` what is asked of one, `shelves` events that are not in JSONL
-files, `index` the keys in `sessions.json`, `listing` what a list shows, `relations` copies, forks and helpers,
+The rooms: `records` what OpenClaw writes and what its session keys say, `rules` how its events become messages,
+`places` where its stores are, `database` and `events` what is asked of one, `event_stores` events that are not in
+JSONL files, `index` the keys in `sessions.json`, `listing` what a list shows, `relations` copies, forks and helpers,
 `native` commands and processes, `zstd` packed transcripts, `adapter` the whole.
 """
 

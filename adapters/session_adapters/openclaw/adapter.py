@@ -19,6 +19,7 @@ from session_adapters.base import (
 )
 from session_adapters.model import Problem, Session, SessionSummary
 from session_adapters.openclaw.database import events_in, running_keys
+from session_adapters.openclaw.event_stores import ClawDatabaseStore, ClawDocumentStore, PackedShelf, RowStore
 from session_adapters.openclaw.index import file_keys, index_summaries, key_summaries, transcript_names
 from session_adapters.openclaw.listing import (
     NoSession,
@@ -43,7 +44,6 @@ from session_adapters.openclaw.places import (
 )
 from session_adapters.openclaw.relations import related
 from session_adapters.openclaw.rules import ClawCounts, ClawFile
-from session_adapters.openclaw.shelves import ClawDatabaseStore, ClawDocumentStore, PackedShelf, RowStore
 from session_adapters.openclaw.texts import new_texts
 from session_adapters.reading.folders import is_folder
 from session_adapters.reading.searchable import SessionTexts, Text

@@ -12,11 +12,7 @@ from msgspec.structs import asdict, replace
 from session_adapters.base import Source
 from session_adapters.model import SessionSummary
 from session_adapters.openclaw.database import ClawFacts, sessions_of
-from session_adapters.openclaw.events import Archive, ClawColumns, archive_of, read_events
-from session_adapters.openclaw.index import described
-from session_adapters.openclaw.places import AGENT, DATABASE, DOCUMENT, FILE, FileName, StateDir, agent_of
-from session_adapters.openclaw.rules import ClawCounts
-from session_adapters.openclaw.shelves import (
+from session_adapters.openclaw.event_stores import (
     ClawDocumentStore,
     ClawEvent,
     ClawStore,
@@ -24,6 +20,10 @@ from session_adapters.openclaw.shelves import (
     unpacked_archive,
     unpacked_event,
 )
+from session_adapters.openclaw.events import Archive, ClawColumns, archive_of, read_events
+from session_adapters.openclaw.index import described
+from session_adapters.openclaw.places import AGENT, DATABASE, DOCUMENT, FILE, FileName, StateDir, agent_of
+from session_adapters.openclaw.rules import ClawCounts
 from session_adapters.reading.bounds import TOO_MANY, Stint, excess
 from session_adapters.reading.damaged_places import REPORTED
 from session_adapters.reading.sqlite import read_database

@@ -29,7 +29,7 @@ import apsw
 
 from session_adapters.base import Source
 from session_adapters.reading.copying.copies import copied
-from session_adapters.reading.copying.files import (
+from session_adapters.reading.copying.side_files import (
     WRITABLE,
     DatabaseMissing,
     Files,

@@ -15,8 +15,7 @@ from hermes_tui.lifecycle.state_db.connection.failures import QueryRefused
 from hermes_tui.lifecycle.state_db.connection.rows import Row
 from hermes_tui.lifecycle.state_db.connection.store import Store
 from hermes_tui.lifecycle.state_db.content import decode_content, preview
-from hermes_tui.lifecycle.state_db.sessions import escape_like
-from hermes_tui.lifecycle.state_db.words import (
+from hermes_tui.lifecycle.state_db.fts_query import (
     Words,
     cjk_letters,
     parse_words,
@@ -24,6 +23,7 @@ from hermes_tui.lifecycle.state_db.words import (
     sanitize_query,
     trigram_query,
 )
+from hermes_tui.lifecycle.state_db.sessions import escape_like
 
 __all__ = [
     "search_messages",

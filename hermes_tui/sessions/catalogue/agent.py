@@ -11,9 +11,9 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from hermes_tui.sessions.catalogue.cache import CachedSource
-from hermes_tui.sessions.catalogue.sharing import share_strings
+from hermes_tui.sessions.catalogue.growing_sessions import WarmCounters
+from hermes_tui.sessions.catalogue.interning import share_strings
 from hermes_tui.sessions.catalogue.snapshot import AgentPlace
-from hermes_tui.sessions.catalogue.warm import WarmCounters
 from session_adapters.base import Adapter, Liveness, Source
 from session_adapters.model import Problem, SessionSummary
 from session_adapters.reading.lines import PATIENCE, is_unfinished

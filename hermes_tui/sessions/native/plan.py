@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from hermes_tui.errors import AgentNotInstalled, CapabilityError, HermesTuiError, ParseError, ValidationError
 from hermes_tui.sessions.adapters import AdapterBroken, Adapters
-from hermes_tui.sessions.native.words import command_line, names_nothing
+from hermes_tui.sessions.native.shell_line import command_line, names_nothing
 from session_adapters.base import Adapter, Environment, Liveness, NativeCommand
 from session_adapters.model import SessionSummary
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from hermes_tui.sessions.native.words import command_line
+from hermes_tui.sessions.native.shell_line import command_line
 
 __all__ = ["own_command"]
 

@@ -20,8 +20,8 @@ from session_adapters.base import SessionMissing
 from session_adapters.model import Message, Problem
 from session_adapters.openclaw import listing
 from session_adapters.openclaw.adapter import ClawTranscript, OpenClawAdapter
+from session_adapters.openclaw.event_stores import ClawDatabaseStore, RowStore
 from session_adapters.openclaw.rules import ClawFile
-from session_adapters.openclaw.shelves import ClawDatabaseStore, RowStore
 from session_adapters.reading.files import METER
 from session_adapters.transcript import Change, Transcript, first_difference
 from session_adapters.tree import file as tree_file
@@ -126,7 +126,7 @@ def test_what_cannot_be_read_for_a_moment_is_read_later(
 ) -> None:
     """Whichever read fails, of a busy database or a file on a network: nothing is lost, and nothing there twice."""
     turns = [one for number in range(301) for one in turn(number)]
-    monkeypatch.setattr("session_adapters.openclaw.shelves.CHUNK", 256)  # several reads, one of which fails
+    monkeypatch.setattr("session_adapters.openclaw.event_stores.CHUNK", 256)  # several reads, one of which fails
     place_of: Any
     if layout == "database":
         own.key("k", "s")

@@ -15,7 +15,7 @@ from typing import ClassVar
 
 import apsw
 
-from session_adapters.reading.copying.files import WRITABLE, Files, Moved, database_uri, look, prepare
+from session_adapters.reading.copying.side_files import WRITABLE, Files, Moved, database_uri, look, prepare
 from session_adapters.reading.sqlite_limits import DatabaseUnreadable
 
 __all__ = ["COPY_LIMIT", "copied", "copy_file"]

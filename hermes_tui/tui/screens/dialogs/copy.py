@@ -15,7 +15,7 @@ from hermes_tui.platform.daemon_call import in_thread
 from hermes_tui.redact import Redactor
 from hermes_tui.sessions.calls import output_text
 from hermes_tui.sessions.export.plain import plain
-from hermes_tui.sessions.native.words import names_nothing
+from hermes_tui.sessions.native.shell_line import names_nothing
 from hermes_tui.tui.keymap import bindings
 from hermes_tui.tui.screens.cli_equivalent import own_command
 from hermes_tui.tui.screens.dialogs.menu import MenuChoice, MenuScreen

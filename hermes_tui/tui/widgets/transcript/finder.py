@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from hermes_tui.platform.daemon_call import in_thread
 from hermes_tui.tui.widgets.transcript.jumps import go_to_landmark, landmark_blocks, next_landmark, show_at
-from hermes_tui.tui.widgets.transcript.match_light import UncoveredMatch, first_match_row
+from hermes_tui.tui.widgets.transcript.match_highlight import UncoveredMatch, first_match_row
 from hermes_tui.tui.widgets.transcript.open_transcript import OpenTranscript, TranscriptHost
 from hermes_tui.tui.widgets.transcript.part_search import Found, PartSearch, first_of, match_in, place_in, shown_at
 from hermes_tui.tui.workers.coroutines import run_beside

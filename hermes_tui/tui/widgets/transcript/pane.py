@@ -27,7 +27,7 @@ from hermes_tui.tui.widgets.transcript.finder import TranscriptFinder
 from hermes_tui.tui.widgets.transcript.jump_keys import JumpKeys
 from hermes_tui.tui.widgets.transcript.layout.block_writer import SHUT
 from hermes_tui.tui.widgets.transcript.layout.blocks import attachment_number
-from hermes_tui.tui.widgets.transcript.match_light import highlighted_rows
+from hermes_tui.tui.widgets.transcript.match_highlight import highlighted_rows
 from hermes_tui.tui.widgets.transcript.open_transcript import EarlierUnreadable, OpenTranscript
 from hermes_tui.tui.widgets.transcript.typed_find import TypedFind
 from hermes_tui.tui.widgets.transcript.view import VisibleRow

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import msgspec
 
 from hermes_tui.sessions.catalogue.cache import CachedSource
-from hermes_tui.sessions.catalogue.sharing import share_strings
+from hermes_tui.sessions.catalogue.interning import share_strings
 from session_adapters.base import Source
 from session_adapters.model import SessionSummary
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hermes_tui.lifecycle.state_db import SessionDB
-from hermes_tui.lifecycle.state_db.words import parse_words, quote_words, sanitize_query
+from hermes_tui.lifecycle.state_db.fts_query import parse_words, quote_words, sanitize_query
 
 TEXTS = {
     1: "can't reproduce: user@example.com sees 100% CPU in src/main.py, isn't it?",

@@ -20,11 +20,13 @@ from session_adapters.reading.files import open_file, read_at
 
 __all__ = [
     "BLOCK",
+    "DAMAGED_LINES",
     "JUNK",
     "LINE_LIMIT",
     "PASSED_OVER_LIMIT",
     "PATIENCE",
     "READING",
+    "SHORT_LINES",
     "STRAYS",
     "Line",
     "Run",
@@ -41,7 +43,7 @@ all their images, are not larger."""
 PASSED_OVER_LIMIT = 1 << 30
 """Bytes of one line that are passed over. What stands behind so many is not looked at, and belongs to the line."""
 
-_SHORT_LINES, _SHORT = 20_000, 200
+SHORT_LINES, _SHORT = 20_000, 200
 """So many lines may be of less than so many bytes; what follows in the file is not read. Records are longer as a
 rule, and each takes microseconds however short or damaged it is."""
 
@@ -54,7 +56,7 @@ JUNK = b"\x00 \t\r\n\xef\xbb\xbf"
 STRAYS = 1000
 """Lines without a record, one after the other, that are given one by one: of millions each would be noted."""
 
-_DAMAGED_LINES, _DAMAGED = 10_000, 8_000
+DAMAGED_LINES, _DAMAGED = 10_000, 8_000
 """So many lines may be damaged, and one more for each so many bytes."""
 
 
@@ -100,7 +102,7 @@ class Run:
     def is_spoiled(self, size: int) -> bool:
         """So many lines are damaged, in so many bytes, that what follows is not read: several decoders try such a
         line one after the other."""
-        return self.damaged > _DAMAGED_LINES + size // _DAMAGED
+        return self.damaged > DAMAGED_LINES + size // _DAMAGED
 
     def pass_over(self, part: bytes) -> int:
         """Bytes of whole lines without a record that `part` begins with, when there were many before. Blank ones
@@ -147,7 +149,7 @@ def lines(fd: int, start: int = 0, stop: int | None = None) -> Iterator[Line]:
     skipping = False
     position = start
     run = Run()
-    given, allowed = 0, _SHORT_LINES
+    given, allowed = 0, SHORT_LINES
     while stop is None or position < stop:
         stored = data_from(fd, position, stop)
         if skipping or stored - position > LINE_LIMIT - held:

@@ -15,6 +15,7 @@ from random import Random
 import pytest
 
 from calls import calls_of
+from chances import TIMES
 from hostile_files import LOGS, Victim, aged, with_hole
 from session_adapters.base import Adapter, Environment, Source
 from session_adapters.cursor.facts import CursorFacts, CursorReader, CursorUnit
@@ -40,6 +41,8 @@ else:
 HOLE = 16 << 30
 READ = 300 << 20
 """Bytes that everything together may read: some times as much as a line may have."""
+LESS = 10 if TIMES == 1 else 1
+"""How much smaller limits are, and what goes beyond them. `make test-long` takes them as they are."""
 
 
 @pytest.fixture(params=LOGS, ids=lambda victim: victim.agent)
@@ -53,6 +56,13 @@ def spoiled(
     METER.reset()
     yield adapter_class(victim.agent)(Environment(home=home, proc=tmp_path / "proc")), victim.find(home)
     assert METER.bytes + METER.scanned < READ, METER.__dict__
+
+
+@pytest.fixture
+def few_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Files may have fewer short and damaged lines."""
+    monkeypatch.setattr("session_adapters.reading.lines.SHORT_LINES", 20_000 // LESS)
+    monkeypatch.setattr("session_adapters.reading.lines.DAMAGED_LINES", 10_000 // LESS)
 
 
 def source_of(adapter: Adapter, path: Path) -> Source:
@@ -103,7 +113,7 @@ def test_of_many_lines_without_a_record_few_are_noted(spoiled: tuple[Adapter, Pa
     session_id, said = contents(adapter, source_of(adapter, path))
     whole = path.read_bytes()
     last = whole.splitlines(keepends=True)[-1]
-    path.write_bytes(whole.removesuffix(last) + b"x\n" * 100_000 + last)
+    path.write_bytes(whole.removesuffix(last) + b"x\n" * (100_000 // LESS) + last)
     source = source_of(adapter, path)
     with calls_of(json.JSONDecoder.decode, json.JSONDecoder.raw_decode) as looked_into:
         assert contents(adapter, source) == (session_id, said)
@@ -140,15 +150,16 @@ def test_damaged_lines_are_counted_and_the_first_are_kept(spoiled: tuple[Adapter
 
 
 @pytest.mark.parametrize("short", [b"{}\n", b"{x}\n", b'{"a":}\n'])
+@pytest.mark.usefixtures("few_lines")
 def test_what_follows_very_many_short_lines_is_named(short: bytes, spoiled: tuple[Adapter, Path]) -> None:
     adapter, path = spoiled
     session_id, said = contents(adapter, source_of(adapter, path))
     with path.open("ab") as file:
-        file.write(short * 200_000)
+        file.write(short * (200_000 // LESS))
     aged(path)
     with open_file(path) as fd:
         (*given, rest) = lines(fd)
-    assert len(given) < 30_000
+    assert len(given) < 40_000 // LESS
     assert rest.offset + rest.too_long == path.stat().st_size
     problems: list[Problem] = []
     source = source_of(adapter, path)
@@ -173,12 +184,13 @@ def test_a_search_names_a_session_that_is_damaged_where_no_list_looks(spoiled: t
     assert any(one.path == str(path) for one in problems)
 
 
+@pytest.mark.usefixtures("few_lines")
 def test_what_follows_very_many_damaged_lines_is_named(spoiled: tuple[Adapter, Path]) -> None:
     """However long they are: each costs as much as dozens of whole ones."""
     adapter, path = spoiled
     session_id, said = contents(adapter, source_of(adapter, path))
     with path.open("ab") as file:
-        file.write((b'{"a":"' + b"x" * 300 + b'"\n') * 60_000)
+        file.write((b'{"a":"' + b"x" * 300 + b'"\n') * (60_000 // LESS))
     aged(path)
     source = source_of(adapter, path)
     problems: list[Problem] = []

@@ -103,7 +103,8 @@ def test_killed(source: Path, case: dict[str, Any], point: str, store: Callable[
     untouched = state(home)
     promised = tmp_path / "promised"
     subprocess.run(["cp", "-r", str(home), str(promised)], check=True)
-    run(promised, tmp_path / "promised.jsonl", "never", case)
+    as_promised = Operations(Environment(home=promised), audit=Audit(tmp_path / "promised.jsonl"))
+    assert as_promised.apply(as_promised.plan(Request(**case))).state == "done"
     audit = tmp_path / "audit.jsonl"
     ran = run(home, audit, point, case)
     died = ran.returncode == -signal.SIGKILL
@@ -133,7 +134,7 @@ def test_killed(source: Path, case: dict[str, Any], point: str, store: Callable[
     next_one(operations, OTHER_LANE[source])
     assert not list(home.rglob("*.part")), "what a dead process left is taken away"
     assert [one.state for one in operations.log()][-1] == after
-    next_one(Operations(Environment(home=promised), audit=Audit(tmp_path / "promised.jsonl")), OTHER_LANE[source])
+    next_one(as_promised, OTHER_LANE[source])
     if after == "done":  # and everything is as if nothing had ever been broken off
         assert (shape(home, untouched), ends(home)) == (shape(promised, untouched), ends(promised))
 

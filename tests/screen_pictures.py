@@ -25,14 +25,14 @@ if TYPE_CHECKING:
 
     from hermes_tui.tui.screens.main.screen import MainScreen
 
-__all__ = ["SCENES", "Scene", "Typed", "make"]
+__all__ = ["SCENES", "Pasted", "Scene", "make"]
 
 _PATIENCE = 60.0
 """Seconds after which a scene that does not come up is an error."""
 
 
-class Typed(str):
-    """Text that is typed in one go, in place of a key."""
+class Pasted(str):
+    """Text that is pasted, in place of a key: each of its keys would begin a search."""
 
     __slots__ = ()
 
@@ -61,9 +61,9 @@ SCENES = (
         "diff",
         (130, 34),
         "change 1 of",
-        keys=("slash", Typed("title:fake"), "enter", "d"),
+        keys=("slash", Pasted("title:fake"), "enter", "d"),
     ),
-    Scene("search", (150, 40), "Resolution", keys=("slash", Typed("clock agent:claude"))),
+    Scene("search", (150, 40), "Resolution", keys=("slash", Pasted("clock agent:claude"))),
     Scene("help", (120, 52), "Open the session", keys=("question_mark",)),
     Scene("attention", (118, 34), "⚑ approval", keys=("A",), attention=True),
     Scene("lanes", (150, 40), "↻ resume pending", keys=("L", "j")),
@@ -104,6 +104,8 @@ def normalised(picture: str) -> str:
 
 
 async def _taken(scene: Scene, home: Path) -> str:
+    from textual import events
+
     from hermes_tui.clock import Clock
     from hermes_tui.config import Config
     from hermes_tui.demo import STATIC_NOW, begin_marks
@@ -121,7 +123,10 @@ async def _taken(scene: Scene, home: Path) -> str:
             await _until(pilot, lambda: bool(main.snapshot.places and main.parts.lanes) and not main.snapshot.partial)
             await _still(app, pilot)
             for key in scene.keys:
-                await pilot.press(*(_names(key) if isinstance(key, Typed) else [key]))
+                if isinstance(key, Pasted):
+                    app.post_message(events.Paste(key))
+                else:
+                    await pilot.press(key)
                 await _still(app, pilot)
             await _until(pilot, lambda: not main.box.value or _is_answered(main))
             await _until(pilot, lambda: scene.expects in _text(app))
@@ -135,10 +140,6 @@ def _is_answered(main: MainScreen) -> bool:
     """What is shown is the answer to all that was typed, not to the beginning of it."""
     shown = main.search.results.query
     return shown is not None and shown.text == main.box.value
-
-
-def _names(text: str) -> list[str]:
-    return [{" ": "space", ":": "colon"}.get(character, character) for character in text]
 
 
 async def _until(pilot: Pilot[None], there: Callable[[], bool]) -> None:

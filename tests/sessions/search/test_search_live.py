@@ -82,7 +82,7 @@ def test_key_by_key_it_is_as_if_asked_at_once(live: LiveSearch, manager: Session
         "title -3",
         "title 1 OR 2",
     ]
-    for text in [*typed, *(made(dice) for _ in range(25))]:
+    for text in [*typed, *(made(dice) for _ in range(10 * TIMES))]:
         for end in range(1, len(text[:40]) + 1):
             live.ask(text[:end])
             answer = live.wait(_LONG)

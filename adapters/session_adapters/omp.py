@@ -86,7 +86,11 @@ class OmpAdapter(TreeAdapter):
             report(Problem(agent=self.name, path=str(entry), reason=f"cannot be read: {error.strerror or error}"))
             return None
         path = Path(text)
-        return path if path.is_absolute() and path.suffix == ".jsonl" and "\x00" not in text else None
+        if path.is_absolute() and path.suffix == ".jsonl" and "\x00" not in text:
+            return path
+        reason = "names no session file, so a session elsewhere may not be listed"
+        report(Problem(agent=self.name, path=str(entry), reason=reason))
+        return None
 
     def blobs(self) -> Sequence[Path]:
         """See `TreeAdapter.blobs`: beside the sessions."""

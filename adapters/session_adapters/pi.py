@@ -70,8 +70,12 @@ class PiAdapter(TreeAdapter):
             reason = f"cannot be read, so a sessionDir that it names is not known: {reason_of(error)}"
             report(Problem(agent=self.name, path=str(path), reason=reason))
             return ""
-        chosen = settings.get("sessionDir") if isinstance(settings, dict) else None
-        return chosen if isinstance(chosen, str) and "\x00" not in chosen else ""
+        chosen = settings.get("sessionDir", "") if isinstance(settings, dict) else None
+        if isinstance(chosen, str) and "\x00" not in chosen:
+            return chosen
+        reason = "its sessionDir is no path" if isinstance(settings, dict) else "it is no object of settings"
+        report(Problem(agent=self.name, path=str(path), reason=f"{reason}; Pi's usual places are looked into"))
+        return ""
 
     def live(self) -> Mapping[str, Liveness]:
         """A process titled exactly `pi`; which session it has open is inferred (`tree.live`)."""

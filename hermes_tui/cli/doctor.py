@@ -99,9 +99,9 @@ def _problems(problems: Sequence[Problem]) -> Iterator[str]:
     """A line each; of a file with many damaged places the first few and how many more."""
     for path, group in groupby(problems, key=lambda problem: problem.path):
         found = list(group)
-        for problem in found[:_PLACES]:
+        for problem in found[: _PLACES if path else None]:
             where = ", ".join(part for part in (problem.path, problem.place) if part)
             yield f"  ! {safe(where)}: {safe(problem.reason)}" if where else f"  ! {safe(problem.reason)}"
-        if len(found) > _PLACES:
+        if path and len(found) > _PLACES:
             rest = counted(len(found) - _PLACES, "more place")
             yield f"  ! {safe(path)}: {rest} (all of them: --json)"

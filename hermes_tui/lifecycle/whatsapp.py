@@ -11,9 +11,11 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 from session_adapters.reading.files import read_small
+from session_adapters.reading.folders import names_in
 
 __all__ = ["WhatsAppAliases", "canonical_whatsapp_identifier", "normalize_whatsapp_identifier"]
 
@@ -21,6 +23,8 @@ _SAFE = re.compile(r"[A-Za-z0-9@.+-]+\n?")
 """What may be part of a mapping file's name."""
 _LIMIT = 1 << 16
 """Bytes; a mapping is a few dozen."""
+_MAPPING = re.compile(r"lid-mapping-.+\.json")
+_FILES = 10_000
 
 
 def normalize_whatsapp_identifier(value: object) -> str:
@@ -70,6 +74,23 @@ class WhatsAppAliases:
         except OSError:
             pass  # there, but not to be looked into
         return old
+
+    def faults(self) -> Iterator[str]:
+        """What is wrong with the mapping files: a sentence each, without a full stop. Of the first 10,000 alone."""
+        folder = self._folder()
+        unlisted: list[str] = []
+        names = names_in(folder, lambda path, error: unlisted.append(f"{path}: {error.strerror or error}"))
+        for name in [one for one in names if _MAPPING.fullmatch(one)][:_FILES]:
+            try:
+                reason = "" if isinstance(json.loads(read_small(folder / name, limit=_LIMIT)), str) else "no text"
+            except OSError as error:
+                reason = error.strerror or str(error)
+            except (ValueError, RecursionError):
+                reason = "no JSON"
+            if reason:
+                lanes = "so a person may have a lane under each of two names"
+                unlisted.append(f"{folder / name} cannot be used ({reason}), {lanes}; repair it or move it away")
+        yield from unlisted
 
 
 def _mapped(path: Path) -> str:

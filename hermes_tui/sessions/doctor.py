@@ -6,18 +6,24 @@ Changes nothing in a store.
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from hermes_tui import __version__
+from hermes_tui.lifecycle.gateway.home_state import survey
+from hermes_tui.lifecycle.gateway.homes import hermes_homes
 from hermes_tui.lifecycle.gateway.process import Gateway, gateway_of
+from hermes_tui.lifecycle.whatsapp import WhatsAppAliases
 from hermes_tui.platform import paths
+from hermes_tui.sessions.adapters import AdapterBroken, Adapters
 from hermes_tui.sessions.catalogue.snapshot import Snapshot
-from session_adapters.base import Root
+from session_adapters.base import Environment, Root
 from session_adapters.model import Problem
+from session_adapters.reading.folders import SmallFiles
 
 if TYPE_CHECKING:
     from hermes_tui.sessions.catalogue.catalogue import Catalogue
@@ -78,17 +84,18 @@ class DoctorReport(_Part, frozen=True):
         return len(self.problems) + sum(len(one.problems) for one in self.agents)
 
 
-def examine(catalogue: Catalogue, names: Collection[str], proc: Path) -> DoctorReport:
-    """Read every session in full once and say how it went; `names`: of the agents that are looked for."""
+def examine(catalogue: Catalogue, adapters: Adapters) -> DoctorReport:
+    """Read every session in full once and say how it went."""
+    names = adapters.names
     snapshot = catalogue.refresh(everywhere=True)
     if snapshot.partial:
         snapshot = catalogue.complete(lambda: False)
-    agents = tuple(_health(agent, snapshot, proc) for agent in names)
+    agents = tuple(_health(agent, snapshot, adapters) for agent in names)
     others = tuple(problem for problem in snapshot.problems if problem.agent not in names)
     return DoctorReport(version=__version__, agents=agents, directories=_directories(), problems=others)
 
 
-def _health(agent: str, snapshot: Snapshot, proc: Path) -> AgentHealth:
+def _health(agent: str, snapshot: Snapshot, adapters: Adapters) -> AgentHealth:
     sessions = [one for one in snapshot.sessions if one.agent == agent and not one.gone]
     roots = next((place.roots for place in snapshot.places if place.agent == agent), ())
     return AgentHealth(
@@ -101,9 +108,30 @@ def _health(agent: str, snapshot: Snapshot, proc: Path) -> AgentHealth:
         sessions=len(sessions),
         messages=sum(one.message_count for one in sessions),
         incomplete=sum(one.partial for one in sessions),
-        problems=tuple(problem for problem in snapshot.problems if problem.agent == agent),
-        gateways=_gateways(roots, proc) if agent == "hermes" else (),
+        problems=(
+            *(problem for problem in snapshot.problems if problem.agent == agent),
+            *_of_small_files(agent, adapters),
+            *(_of_lanes(adapters.environment) if agent == "hermes" else ()),
+        ),
+        gateways=_gateways(roots, adapters.environment.proc) if agent == "hermes" else (),
     )
+
+
+def _of_small_files(agent: str, adapters: Adapters) -> Sequence[Problem]:
+    found: list[Problem] = []
+    with suppress(AdapterBroken):  # which the list tells
+        adapter = adapters.get(agent)
+        if isinstance(adapter, SmallFiles):
+            adapter.check_files(found.append)
+    return found
+
+
+def _of_lanes(environment: Environment) -> Iterator[Problem]:
+    """What is wrong with the files that decide over Hermes' lanes. Each names its file itself."""
+    for home in hermes_homes(environment):
+        for said in (*survey(home, environment.proc).problems, *WhatsAppAliases(home.path).faults()):
+            if not said.startswith(f"{home.database}: "):  # the adapter has told of that
+                yield Problem(agent="hermes", path="", reason=said.removesuffix("."))
 
 
 def _gateways(roots: Sequence[Root], proc: Path) -> tuple[Gateway, ...]:

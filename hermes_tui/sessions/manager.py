@@ -354,7 +354,7 @@ class SessionManager:
         """Where was looked, what is there, what cannot be read and why."""
         from hermes_tui.sessions.doctor import examine
 
-        return examine(self.catalogue, self.agents, self.environment.proc)
+        return examine(self.catalogue, self._adapters)
 
     # Inside --------------------------------------------------------------------------------------------------
 

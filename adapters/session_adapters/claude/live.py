@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import re
-import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -20,7 +19,7 @@ from session_adapters.model import Problem
 from session_adapters.proc import start_ticks
 from session_adapters.reading.decoding import Decoder
 from session_adapters.reading.files import read_small
-from session_adapters.reading.lines import PATIENCE
+from session_adapters.reading.folders import is_new
 from session_adapters.times import from_millis
 
 __all__ = ["live_sessions", "tell_damage"]
@@ -91,7 +90,7 @@ def _processes(root: Path, report: Report) -> Iterator[tuple[int, _Process]]:
         except OSError as error:
             reason = f"cannot be read: {error.strerror or error}"
         except ValueError:
-            if _is_new(entry.path):
+            if is_new(entry.path):
                 continue  # it may be being written: the next look tells
             reason = "is damaged"
         else:
@@ -99,14 +98,6 @@ def _processes(root: Path, report: Report) -> Iterator[tuple[int, _Process]]:
             continue
         reason = f"{reason}; whether the session of process {pid} is open is not known"
         report(Problem(agent="claude", path=printable(entry.path), reason=reason))
-
-
-def _is_new(path: str) -> bool:
-    """Whether it was written to lately, or went meanwhile."""
-    try:
-        return time.time() - os.stat(path).st_mtime < PATIENCE  # noqa: PTH116  (a path as it was listed)
-    except OSError:
-        return True
 
 
 def _steps_of(process: _Process) -> frozenset[Step]:

@@ -69,6 +69,11 @@ class GeminiAdapter(JsonlAdapter):
         """See `JsonlAdapter.listed`."""
         return list_sources(root, report)
 
+    def check_files(self, report: Report) -> None:
+        """See `SmallFiles`."""
+        for problem in self._projects.faults(gemini_home(self.environment)):
+            report(problem)
+
     def counted(self, source: Source, report: Report, *, exact: bool) -> Pairs[SessionFold]:
         """See `JsonlAdapter.counted`. Counts and tokens are those of the whole log, with what was undone."""
         return self._summed(source, survey(source.path, head=self.head, tail=self.tail, exact=exact), report)

@@ -177,6 +177,11 @@ class Projects:
         lost = self._names(home)[1]
         return [f"{path} cannot be read: {lost[path]}" for path in paths if path in lost]
 
+    def faults(self, home: Path) -> Iterator[Problem]:
+        """The files that name directories and cannot be used, whether or not another says the same."""
+        for path, reason in self._names(home)[1].items():
+            yield _problem(path, f"cannot be used: {reason}; the directories of some sessions may not be known")
+
     def _root(self, folder: Path) -> str | None:
         stamp = _stamp(folder / _ROOT)
         known, root = self._roots.get(str(folder), ((), None))
@@ -223,7 +228,10 @@ def _project_root(folder: Path, lost: dict[str, str]) -> str | None:
     except OSError as error:
         lost[str(folder / _ROOT)] = reason_of(error)
         return None
-    return text if text.startswith("/") and "\n" not in text and "\0" not in text else None
+    if text.startswith("/") and "\n" not in text and "\0" not in text:
+        return text
+    lost[str(folder / _ROOT)] = "it names no directory"
+    return None
 
 
 def _stamp(path: Path) -> tuple[int, ...]:

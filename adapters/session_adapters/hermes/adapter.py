@@ -49,7 +49,7 @@ from session_adapters.hermes.usage import read_usage
 from session_adapters.model import Problem, Session, SessionSummary
 from session_adapters.proc import start_ticks
 from session_adapters.reading.files import read_small
-from session_adapters.reading.folders import is_folder, may_be_folder
+from session_adapters.reading.folders import is_folder, is_new, may_be_folder
 from session_adapters.reading.lineage import once
 from session_adapters.reading.searchable import SessionTexts, Text
 from session_adapters.reading.sqlite import DatabaseMissing, DatabaseUnreadable, database_source, read_database
@@ -202,12 +202,7 @@ class HermesAdapter(Adapter):
         entry says, so that a reused pid is not taken for it."""
         found: dict[str, Liveness] = {}
         for root in self.roots():
-            try:
-                data = read_small(root.path / "runtime" / "active_sessions.json")
-                listed = msgspec.json.decode(data, type=_ActiveSessions, strict=False)
-            except (OSError, ValueError, RecursionError):
-                continue  # a hint that is not there, or half written
-            for entry in listed.entries:
+            for entry in self._open_in_chats(root, lambda problem: None):
                 try:
                     surface = msgspec.convert(entry, _ChatSurface, strict=False)
                 except msgspec.MsgspecError:  # no entry of a kind that is known: the list is a hint
@@ -215,6 +210,26 @@ class HermesAdapter(Adapter):
                 if surface.session_id and self._runs(surface):
                     found[surface.session_id] = Liveness(pid=surface.pid)
         return found
+
+    def check_files(self, report: Report) -> None:
+        """See `SmallFiles`."""
+        for root in self.roots():
+            self._open_in_chats(root, report)
+
+    def _open_in_chats(self, root: Root, report: Report) -> Sequence[Any]:
+        path = root.path / "runtime" / "active_sessions.json"
+        try:
+            return msgspec.json.decode(read_small(path), type=_ActiveSessions, strict=False).entries
+        except (FileNotFoundError, NotADirectoryError):
+            return ()
+        except OSError as error:
+            reason = f"it cannot be read: {error.strerror or error}"
+        except (ValueError, RecursionError):
+            if is_new(path):
+                return ()  # it may be being written: the next look tells
+            reason = "it is damaged"
+        self._report(report, path, f"{reason}; which sessions are open in a chat is not known")
+        return ()
 
     def _runs(self, surface: _ChatSurface) -> bool:
         if surface.pid <= 0 or surface.process_start_time is None:

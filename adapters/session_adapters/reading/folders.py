@@ -6,9 +6,10 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 from session_adapters.base import Report, Source
 from session_adapters.model import Problem
@@ -16,8 +17,10 @@ from session_adapters.reading.damaged_places import REPORTED, Damage
 from session_adapters.reading.files import file_stamp
 
 __all__ = [
+    "SmallFiles",
     "file_source",
     "is_folder",
+    "is_new",
     "is_reachable",
     "may_be_folder",
     "names_in",
@@ -25,6 +28,17 @@ __all__ = [
     "report_damage",
     "status_of",
 ]
+
+_PATIENCE = 60.0
+"""Seconds after which nobody is writing the rest of a small file."""
+
+
+@runtime_checkable
+class SmallFiles(Protocol):
+    """An adapter whose agent keeps small files beside its sessions that no listing opens."""
+
+    def check_files(self, report: Report) -> None:
+        """Report those that are damaged: `doctor` asks."""
 
 
 def is_folder(path: str | Path) -> bool:
@@ -42,6 +56,14 @@ def is_reachable(path: Path, trouble: Callable[[Path, OSError], None]) -> bool:
         trouble(path, error)
         return False
     return True
+
+
+def is_new(path: str | Path) -> bool:
+    """Whether it was written to lately, and so may be half written, or went meanwhile."""
+    try:
+        return time.time() - os.stat(path).st_mtime < _PATIENCE  # noqa: PTH116  (a path as it was listed)
+    except OSError:
+        return True
 
 
 def may_be_folder(path: Path) -> bool:

@@ -13,7 +13,7 @@ import msgspec
 
 from hermes_tui.lifecycle.gateway.configuration import GatewayConfig, config_of_store, read_gateway_config
 from hermes_tui.lifecycle.gateway.homes import HermesHome
-from hermes_tui.lifecycle.gateway.process import Gateway, gateway_for
+from hermes_tui.lifecycle.gateway.process import Gateway, file_faults, gateway_for
 from hermes_tui.lifecycle.gateway.rules import Rules, rules_of
 from hermes_tui.lifecycle.lane_index.index_file import IndexFile, read_index
 from hermes_tui.lifecycle.lane_index.loaded import IndexedLane, indexed_lanes
@@ -96,7 +96,12 @@ def survey(home: HermesHome, proc: Path = Path("/proc")) -> HomeState:
         restarts=restarts,
         has_table=read.has_table,
         unread=read.fault,
-        problems=(*_problems(home, read, file), *([fault] if fault else []), *config.problems),
+        problems=(
+            *_problems(home, read, file),
+            *([fault] if fault else []),
+            *file_faults(home.path),
+            *config.problems,
+        ),
     )
 
 

@@ -8,7 +8,7 @@ is just starting exits when somebody else holds it for an instant (facts on Herm
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal
@@ -18,9 +18,10 @@ import msgspec
 from session_adapters.model import JsonRecord
 from session_adapters.proc import file_locks, has_flock, started_at
 from session_adapters.reading.files import read_small
+from session_adapters.reading.folders import is_new
 from session_adapters.times import from_epoch
 
-__all__ = ["Gateway", "gateway_for", "gateway_of"]
+__all__ = ["Gateway", "file_faults", "gateway_for", "gateway_of"]
 
 
 class Gateway(JsonRecord, frozen=True):
@@ -68,6 +69,13 @@ class _StateRecord(msgspec.Struct):
     served_profiles: list[str] | None = None
     queued: Any = None
     """A field of ours: no other value of it may spoil the rest."""
+
+
+_FILES: Mapping[str, Any] = {
+    "gateway_state.json": _StateRecord,
+    **dict.fromkeys(("gateway.pid", "gateway.lock"), _PidRecord | int),
+}
+"""Name → what is in it; old versions write the bare number of the process."""
 
 
 def gateway_of(home: Path, proc: Path = Path("/proc")) -> Gateway:
@@ -133,6 +141,29 @@ def _said(home: Path, pid: int | None) -> _StateRecord:
     except (OSError, ValueError, RecursionError):  # the lock tells that it runs; the file only says more of it
         return _StateRecord()
     return said if said.pid == pid else _StateRecord()
+
+
+def file_faults(home: Path) -> Iterator[str]:
+    """What is wrong with the files that a gateway leaves of itself: a sentence each, without a full stop."""
+    for name, kind in _FILES.items():
+        path = home / name
+        try:
+            data = read_small(path, limit=1 << 20)
+            if data.strip() or name != "gateway.lock":  # its lock counts, and an old version writes nothing into it
+                msgspec.json.decode(data, type=kind)
+            continue
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+        except OSError as error:
+            reason = f"it cannot be read: {error.strerror or error}"
+        except (ValueError, RecursionError):
+            if is_new(path):
+                continue  # it may be being written: the next look tells
+            reason = "it is damaged"
+        yield (
+            f"{path}: {reason}, so what a running gateway says of itself is not known; "
+            "move it away and start the gateway again, which writes it anew"
+        )
 
 
 def _counts(queued: Any) -> dict[str, int] | None:

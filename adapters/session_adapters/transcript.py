@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import copy
 from datetime import datetime
 from pathlib import Path
@@ -313,6 +313,10 @@ class Builder(ABC):
             return False
         self._lines = self._bytes = 0
         return True
+
+    def settles_from(self, found: Iterable[Line]) -> int:
+        """Of all lines of a file: the byte from which on messages settle; what stands above it may be changed."""
+        return 0
 
     def drain(self) -> list[Message]:
         """Hand over, and forget, the messages that are settled; results of forgotten calls stay unlinked."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections import deque
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 from itertools import count
 from sys import getsizeof
@@ -13,6 +15,7 @@ from msgspec.structs import replace
 from session_adapters.gemini.records import DECODER, GeminiRecord, Update, damage
 from session_adapters.gemini.replay import Replay, ReplayedTurn
 from session_adapters.gemini.turns import Turn, is_context, turn_of
+from session_adapters.growing.hashes import Hashes
 from session_adapters.model import Message, MessageKind, Role, ToolResult
 from session_adapters.reading.bounds import CUT, TEXT_LIMIT
 from session_adapters.reading.lines import Line
@@ -22,6 +25,14 @@ from session_adapters.transcript import Builder, first_difference
 __all__ = ["GeminiBuilder", "GeminiFacts"]
 
 _COMPACTED = "Conversation compressed"
+_KEPT = 64
+"""Turns that are kept of a long log: a reply is written again when its calls have results."""
+_NAME = rb'\s*\{\s*"id"\s*:\s*"([^"]*)"'
+_NAMES = re.compile(rb"(?:\A|\})" + _NAME)
+"""The name of the turn that a line records; of a damaged line, all that stand in it."""
+_LISTED = re.compile(rb"[\[,]" + _NAME)
+"""Those of the turns in a list that takes the place of what stood above it, and of calls."""
+_NAMELESS = re.compile(rb'\s*\{\s*"(?:\$set|sessionId)"\s*:')
 _STAMP = b'{"$set":{"lastUpdated":"'
 """How a line begins that follows every message and says nothing else."""
 
@@ -194,9 +205,30 @@ class GeminiBuilder(Builder):
         """A record changed what was let go of: the messages are not what they should be."""
         return self._replay.goes_back
 
-    def let_go(self, turns: int) -> list[Message]:
+    def settles_from(self, found: Iterable[Line]) -> int:
+        """See `Builder.settles_from`: behind the last record that takes something back or speaks of a turn that is
+        not among the last ones."""
+        last, before, settling = deque[int](maxlen=_KEPT), Hashes(), 0
+        for line in found:
+            named = [hash(one) for one in _NAMES.findall(line.data)]
+            takes_back = any(mark in line.data for mark in self.replaying)
+            if takes_back:
+                named += [hash(one) for one in _LISTED.findall(line.data)]
+            if takes_back or not (named or _NAMELESS.match(line.data)):
+                settling = line.offset + 1
+            for one in named:
+                if one in last:
+                    continue
+                if one in before:
+                    settling = line.offset + 1
+                if len(last) == _KEPT:
+                    before.add(last[0])
+                last.append(one)
+        return settling
+
+    def drain(self) -> list[Message]:
         """Hand over, and forget, all messages but those of the last turns."""
-        done = self.messages[: self._replay.let_go(turns)]
+        done = self.messages[: self._replay.let_go(_KEPT)]
         self._answered.difference_update(one.tool_result.tool_call_id for one in done if one.tool_result is not None)
         self.drop(set(range(len(done))), handed_over=True)
         return done

@@ -33,8 +33,6 @@ _WORKSPACE = re.compile(r"Workspace Directories:\**\s*\n\s*-\s*(/[^\n]*)")
 
 
 _ASKED = ("message", "command")
-_KEPT = 64
-"""Turns that are kept of a log that grows: a reply is written again when its calls have results."""
 
 
 class GeminiSurvey:
@@ -81,7 +79,7 @@ class GeminiCounts:
         """What was found by now, in so many bytes; None where a line changed what was let go of."""
         if self._builder.goes_back:
             return None
-        self._before.add(self._builder.let_go(_KEPT))
+        self._before.add(self._builder.drain())
         return GeminiSurvey(self._builder, size, before=self._before)
 
 

@@ -17,13 +17,15 @@ _HEAD, _TAIL = 384, 64
 class GrowingFile:
     """Gives each line once."""
 
-    def __init__(self, fd: int, start: int = 0) -> None:
-        """Of the open file `fd` nothing was read from the byte `start` on. Raises `OSError`."""
+    def __init__(self, fd: int, start: int = 0, *, head: int = _HEAD) -> None:
+        """Of the open file `fd` nothing was read from the byte `start` on. `head`: bytes at its beginning that are
+        never written over. Raises `OSError`."""
         status = os.fstat(fd)
         self._file = (status.st_dev, status.st_ino)
         self.end = start
         """Up to where it was read."""
         self._head = self._tail = b""
+        self._kept = head
         self._unterminated = False
 
     def goes_on(self, fd: int, status: os.stat_result) -> bool:
@@ -54,5 +56,5 @@ class GrowingFile:
     def _note(self, fd: int, end: int) -> None:
         self.end = end
         self._tail = read_at(fd, max(0, end - _TAIL), min(_TAIL, end))
-        if len(self._head) < min(_HEAD, end):
-            self._head = read_at(fd, 0, min(_HEAD, end))
+        if len(self._head) < min(self._kept, end):
+            self._head = read_at(fd, 0, min(self._kept, end))

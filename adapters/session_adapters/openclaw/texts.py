@@ -96,8 +96,8 @@ def _added(path: str, looked: _Looked) -> list[Text] | None:
             return None
         first = 0
         with store.reading() as shown:
-            for index, spot in enumerate(store.spots):
-                if spot.offset < looked.known:
+            for index in range(len(store.spots)):
+                if store.spots[index].offset < looked.known:
                     first += len(shown(index).messages)
                 builder.take(*shown(index))
     except OSError:

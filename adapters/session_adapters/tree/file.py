@@ -7,26 +7,26 @@ from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
+from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from types import MappingProxyType
 from typing import Any, ClassVar, NamedTuple
 
+from session_adapters.growing.file import GrowingFile
 from session_adapters.model import Message
 from session_adapters.reading.damaged_places import Damage
 from session_adapters.reading.files import open_file, read_at
-from session_adapters.reading.lines import Line, lines
+from session_adapters.reading.lines import Line
 from session_adapters.times import parse_seconds
 from session_adapters.tree.messages import messages_of
 from session_adapters.tree.paths import Tree, TreeNode
 from session_adapters.tree.records import ENTRIES, SHAPES, SPOKEN, Shape, TreeEntry, is_speaker
 
-__all__ = ["Shown", "Spot", "TreeFile", "TreeShape", "TreeStore", "is_record"]
+__all__ = ["Shown", "Spot", "Spots", "TreeFile", "TreeShape", "TreeStore", "is_record"]
 
 _NO_NODES = frozenset({"title", "text", "thinking", "toolCall", "image"})
 """omp's title slot, and the blocks of a message."""
-_CHECK = 64
-"""Bytes before the known end that must be unchanged for a file to count as appended to."""
 
 
 class Spot(NamedTuple):
@@ -39,13 +39,31 @@ class Spot(NamedTuple):
     """Which record of its line: a writer that was cut off leaves several glued together (pi/FACTS.md, Traps)."""
 
 
-class _Known(NamedTuple):
-    """How far a file was read."""
+class Spots:
+    """Those of all nodes, by their index: in columns, for an object for each would be kept as long as the session."""
 
-    inode: tuple[int, int]
-    end: int
-    check: bytes
-    unterminated: bool
+    def __init__(self) -> None:
+        self._columns = (array("I"), array("q"), array("q"), array("I"))
+
+    def __len__(self) -> int:
+        return len(self._columns[0])
+
+    def __getitem__(self, index: int) -> Spot:
+        return Spot(*(column[index] for column in self._columns))
+
+    def length(self, index: int) -> int:
+        """How long the record of that node is."""
+        return self._columns[2][index]
+
+    def append(self, spot: Spot) -> None:
+        """Take in that of the next node."""
+        for column, value in zip(self._columns, spot, strict=True):
+            column.append(value)
+
+    def keep_last(self) -> None:
+        """Forget all but the last."""
+        for column in self._columns:
+            del column[:-1]
 
 
 class Shown(NamedTuple):
@@ -92,6 +110,8 @@ class TreeShape:
             node_id, parent = f"v1-{number}", self._previous
         else:
             node_id, parent = record.id, record.parent_id
+            if parent == self._previous:
+                parent = self._previous  # one text for both, in a session without branches half of all
         self._previous = node_id
         if record.type == "label" and record.target_id:
             self.labels[record.target_id] = record.label or ""
@@ -150,8 +170,7 @@ class TreeStore(TreeShape, ABC):
         self.paths = list(paths)
         self.unit = "byte"
         """What the offsets of damaged places count, for a `Problem`."""
-        self.spots: list[Spot] = []
-        """By index of the node."""
+        self.spots = Spots()
         self.shapes: dict[int, Shape] = {}
         """Index of the node → record, for compactions."""
         self.damaged = [Damage() for _ in self.paths]
@@ -185,7 +204,7 @@ class TreeStore(TreeShape, ABC):
     def keep_last(self) -> None:
         """See `TreeShape.keep_last`."""
         super().keep_last()
-        self.spots = self.spots[-1:]
+        self.spots.keep_last()
         self.shapes.clear()
         self._unshown.clear()
         self._prompts.clear()
@@ -211,7 +230,7 @@ class TreeFile(TreeStore):
 
     def __init__(self, paths: Sequence[str]) -> None:
         super().__init__(paths)
-        self._known: list[_Known | None] = [None] * len(self.paths)
+        self._files: list[GrowingFile | None] = [None] * len(self.paths)
 
     def read(self) -> bool:
         """Take in what stands behind the known end of each file; whether there was anything. Raises `OSError`."""
@@ -219,22 +238,19 @@ class TreeFile(TreeStore):
         return any(grown)
 
     def _read(self, number: int) -> bool:
-        known = self._known[number]
         with open_file(self.paths[number]) as fd:
-            status = os.fstat(fd)
-            start = known.end if known else 0
-            if known and status.st_size <= start:
+            size = os.fstat(fd).st_size
+            file = self._files[number] or GrowingFile(fd, head=0)  # omp writes its title over the beginning
+            start = file.end
+            if size <= start:
                 return False
-            end, unterminated = status.st_size, False
-            for line in lines(fd, start, status.st_size):
-                if is_record(line):
-                    self._feed(number, line)
-                    unterminated = line.offset + len(line.data) == status.st_size
-                else:
-                    end = line.offset
-            check = read_at(fd, max(0, end - _CHECK), min(_CHECK, end))
-        self._known[number] = _Known((status.st_dev, status.st_ino), end, check, unterminated)
-        return end > start
+            for line in file.new(fd, size):
+                if not is_record(line):
+                    file.leave(fd, line)
+                    break
+                self._feed(number, line)
+        self._files[number] = file
+        return file.end > start
 
     def _feed(self, number: int, line: Line) -> None:
         if line.too_long:
@@ -268,17 +284,11 @@ class TreeFile(TreeStore):
         return all(self._continues(number) for number in range(len(self.paths)))
 
     def _continues(self, number: int) -> bool:
-        known = self._known[number]
-        if known is None:
+        file = self._files[number]
+        if file is None:
             return False
         with open_file(self.paths[number]) as fd:
-            status = os.fstat(fd)
-            if (status.st_dev, status.st_ino) != known.inode or status.st_size < known.end:
-                return False
-            if read_at(fd, known.end - len(known.check), len(known.check)) != known.check:
-                return False
-            # A last line that was taken without its newline must now get one.
-            return not (known.unterminated and status.st_size > known.end and read_at(fd, known.end, 1) != b"\n")
+            return file.goes_on(fd, os.fstat(fd))
 
 
 def is_record(line: Line) -> bool:

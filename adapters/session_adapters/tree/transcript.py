@@ -94,7 +94,7 @@ class TreeTranscript(Transcript):
         turn = None
         while start > 0 and (size < page or turn is None) and size < 2 * page:
             start -= 1
-            size += self.file.spots[self._path[start]].length
+            size += self.file.spots.length(self._path[start])
             if size <= 2 * page and self.file.is_prompt(self._path[start]):
                 turn = start
                 if size >= page:
@@ -145,7 +145,7 @@ class TreeTranscript(Transcript):
         too, if nothing is left. Raises `OSError`."""
         stop, room = start, PAGE
         while stop < len(self._path) and room > 0:
-            room -= self.file.spots[self._path[stop]].length
+            room -= self.file.spots.length(self._path[stop])
             stop += 1
         self._read(builder, [], start, stop)
         return stop
@@ -154,7 +154,7 @@ class TreeTranscript(Transcript):
         """See `Transcript.earlier`."""
         before = len(self.messages)
         while not self.complete and len(self.messages) <= before:  # a page may hold nothing but settings
-            loaded = sum(self.file.spots[index].length for index in self._path[self._start : self._stop])
+            loaded = sum(self.file.spots.length(index) for index in self._path[self._start : self._stop])
             try:
                 self._build(self._page_before(self._start, loaded), self._stop)
             except OSError:
@@ -183,7 +183,7 @@ class TreeTranscript(Transcript):
     def _beside(self, at: int, step: int) -> range:
         path, spots, is_prompt = self._path, self.file.spots, self.file.is_prompt
         return part_of(
-            len(path), at, step, lambda place: spots[path[place]].length, lambda place: is_prompt(path[place])
+            len(path), at, step, lambda place: spots.length(path[place]), lambda place: is_prompt(path[place])
         )
 
     # Following ---------------------------------------------------------------------------------------------

@@ -62,3 +62,18 @@ def test_it_comes_to_the_same_as_all_of_it(name: str, more: list[bytes], tmp_pat
         assert list(calls) == list(reader.usage(source, never)), name
         assert (read > source.size) == (name in OLD and added is more), name
     assert source.size > sum(map(len, chain(*OLD.values())))
+
+
+@pytest.mark.parametrize(("name", "more"), [*OLD.items(), *NEW.items()], ids=[*OLD, *NEW])
+def test_a_stream_of_it_is_all_of_it(name: str, more: list[bytes], tmp_path: Path) -> None:
+    place(tmp_path, header(), *turns(0, LONG), *more, *turns(LONG + 3, LONG))
+    reader = adapter(tmp_path)
+    (source,) = reader.sources(quiet)
+    (session_id,) = reader.session_ids(source, never)
+    stream = reader.open(source, session_id).stream()
+    assert stream is not None
+    parts = [messages for _, messages in stream]
+    session = reader.session(source, session_id)
+    assert list(chain.from_iterable(parts)) == list(session.messages)
+    if name in ("answered again", "named", "goes on"):
+        assert max(len(part) for part in parts) < len(session.messages) / 3, "it is held a part at a time"

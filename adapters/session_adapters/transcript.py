@@ -23,8 +23,8 @@ PAGE = 256 << 10
 """Bytes of a JSONL file that are read at a time."""
 PART = 2 << 20
 """Bytes of a part that is read alone."""
-_ITEM = 512
-"""Bytes that a row or record takes in it besides its texts."""
+_ITEM = 1200
+"""Bytes that a message takes in it besides its texts, as measured."""
 PART_ITEMS = PART // _ITEM + 1
 """More of them than a part has."""
 _LINES, _BYTES = 256, 8 << 20
@@ -152,15 +152,14 @@ class Transcript(ABC):
         part = None if self.complete else self.part(0)
         if part is not None:
             self.problems = []
-        while part is not None:
-            self.problems += part.problems
-            after = part.part(1)
-            if after is None and part.is_cut:
-                self.problems.append(self.problem("what comes later cannot be read now"))
-            yield (1.0 if after is None else after.begins), part.messages
-            if after is None:
-                return
-            part = after
+            while part is not None:  # the next is read when this one was looked at: not three of them at once
+                self.problems += part.problems
+                yield (part.begins if part.is_cut else 1.0), part.messages
+                after = part.part(1)
+                if after is None and part.is_cut:
+                    self.problems.append(self.problem("what comes later cannot be read now"))
+                part = after
+            return
         while not self.complete and self.earlier():
             yield 0.0, ()
         if not self.complete:

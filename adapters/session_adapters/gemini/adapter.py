@@ -82,7 +82,7 @@ class GeminiAdapter(JsonlAdapter):
         """See `JsonlAdapter.begin`."""
         if is_document(read_at(fd, 0, min(size, PROBE))):
             return None
-        counts = GeminiCounts()
+        counts = GeminiCounts(lines(fd, 0, size))
 
         def sum_up(one: Source, size: int, report: Report) -> Pairs[SessionFold] | None:
             found = counts.so_far(size)

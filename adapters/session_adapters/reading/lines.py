@@ -36,7 +36,8 @@ __all__ = [
     "lines",
 ]
 
-BLOCK = 1 << 20
+BLOCK = 128 << 10
+"""Bytes that are read at a time: of a megabyte, two more would be held as its lines, and it is no faster."""
 LINE_LIMIT = 32 << 20
 """Bytes. A longer line is passed over and reported; it is never held in memory as a whole. Requests to models, with
 all their images, are not larger."""

@@ -9,8 +9,9 @@ from textual import events
 from textual.app import ComposeResult
 from textual.await_complete import AwaitComplete
 from textual.containers import Vertical
-from textual.screen import ModalScreen, Screen, ScreenResultType
+from textual.screen import ModalScreen, ScreenResultType
 
+from hermes_tui.tui.screens.current_size import CurrentSize
 from hermes_tui.tui.widgets.line import Line
 
 __all__ = ["LEAVE", "Dialog", "DismissOnce"]
@@ -19,7 +20,7 @@ LEAVE = "esc leaves "
 """What stands at the right of every heading."""
 
 
-class DismissOnce(Screen[ScreenResultType]):
+class DismissOnce(CurrentSize[ScreenResultType]):
     """Base of every screen that is left by a key.
 
     A second key may have been on its way to the screen when the first one dismissed it. Textual would take the screen

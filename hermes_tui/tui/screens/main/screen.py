@@ -9,13 +9,13 @@ from textual import events, on
 from textual.app import ComposeResult
 from textual.containers import Horizontal
 from textual.message import Message
-from textual.screen import Screen
 from textual.widgets import Input
 
 from hermes_tui.sessions.catalogue.snapshot import Snapshot
 from hermes_tui.tui.delay import Delay
 from hermes_tui.tui.keymap import bindings
 from hermes_tui.tui.program import Program
+from hermes_tui.tui.screens.current_size import CurrentSize
 from hermes_tui.tui.screens.empty import empty_blocks
 from hermes_tui.tui.screens.main.actions.hermes_sessions import HermesSessions
 from hermes_tui.tui.screens.main.actions.list_actions import ListActions
@@ -45,7 +45,7 @@ _SETTLE = 0.12
 _MINUTE = 60.0
 
 
-class MainScreen(Screen[None]):
+class MainScreen(CurrentSize[None]):
     """Puts the widgets and their controllers together, gives keys and messages to them, and moves the focus."""
 
     BINDINGS = bindings("main")

@@ -222,11 +222,11 @@ class JsonlTranscript(Transcript, Generic[B]):
             try:
                 with open_file(other.path) as fd:
                     stop = os.fstat(fd).st_size
-                    settling = other.builder.settles_from(lines(fd, 0, stop))
+                    other.builder.look_ahead(lines(fd, 0, stop))
                     for line in lines(fd, 0, stop):
                         if line.complete or (not line.too_long and is_whole(line.data)):
                             other.builder.give(line)
-                        if line.offset >= settling and other.builder.take_full():
+                        if other.builder.take_full():
                             yield line.offset / stop, other.builder.drain()
             except OSError:
                 pass  # following the file says that it is gone

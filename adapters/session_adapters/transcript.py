@@ -202,7 +202,7 @@ class Builder(ABC):
         self._changed: int | None = None
         self._lines = self._bytes = 0
         """Taken in since `take_full` last said so."""
-        self._offset = self.text = 0
+        self.offset = self.text = 0
         """Of the last line; bytes of text that are kept, or were handed over."""
 
     @abstractmethod
@@ -217,7 +217,7 @@ class Builder(ABC):
         """Take in one line, or take note of one that is too long."""
         self._lines += 1
         self._bytes += len(line.data)
-        self._offset = line.offset
+        self.offset = line.offset
         if line.too_long:
             self.skip(line)
         else:
@@ -254,7 +254,7 @@ class Builder(ABC):
         """What is kept of a message."""
         size = text_size(message)
         if self.text + size > TEXT_LIMIT:
-            self.damaged.add(self._offset or f"message {message.id}", CUT)
+            self.damaged.add(self.offset or f"message {message.id}", CUT)
             message, size = (cut := beginning_of(message)), text_size(cut)
         self.text += size
         return message
@@ -313,9 +313,13 @@ class Builder(ABC):
         self._lines = self._bytes = 0
         return True
 
-    def settles_from(self, found: Iterable[Line]) -> int:
-        """Of all lines of a file: the byte from which on messages settle; what stands above it may be changed."""
-        return 0
+    @property
+    def goes_back(self) -> bool:
+        """A line changed what had settled, and was handed over."""
+        return False
+
+    def look_ahead(self, found: Iterable[Line]) -> None:  # noqa: B027 - most have no need of it
+        """Know all lines of a file, which are given later: what they change does not settle before."""
 
     def drain(self) -> list[Message]:
         """Hand over, and forget, the messages that are settled; results of forgotten calls stay unlinked."""

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections import deque
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 from itertools import count
-from sys import getsizeof
 from typing import Any
 
 from msgspec.structs import replace
@@ -84,6 +84,8 @@ class GeminiBuilder(Builder):
         self._said = 0
         """Bytes of text, undone or not."""
         self._answered: set[str] = set()
+        self._settling = sys.maxsize
+        """The byte from which on messages settle; before it is known, none do."""
 
     @property
     def messages(self) -> list[Message]:
@@ -189,7 +191,7 @@ class GeminiBuilder(Builder):
         if full:
             self.damaged.add(place.removeprefix("@"), CUT)
         turn = turn_of(record, place, glance=self._glance or full)
-        self._said += getsizeof(turn.text)
+        self._said += sys.getsizeof(turn.text)
         if not self.facts.context and is_context(turn):
             self.facts.context = turn.notices[0][1]
         return turn
@@ -202,12 +204,12 @@ class GeminiBuilder(Builder):
 
     @property
     def goes_back(self) -> bool:
-        """A record changed what was let go of: the messages are not what they should be."""
+        """See `Builder.goes_back`."""
         return self._replay.goes_back
 
-    def settles_from(self, found: Iterable[Line]) -> int:
-        """See `Builder.settles_from`: behind the last record that takes something back or speaks of a turn that is
-        not among the last ones."""
+    def look_ahead(self, found: Iterable[Line]) -> None:
+        """See `Builder.look_ahead`: messages settle behind the last record that takes something back or speaks of a
+        turn that is not among the last ones."""
         last, before, settling = deque[int](maxlen=_KEPT), Hashes(), 0
         for line in found:
             named = [hash(one) for one in _NAMES.findall(line.data)]
@@ -224,14 +226,22 @@ class GeminiBuilder(Builder):
                 if len(last) == _KEPT:
                     before.add(last[0])
                 last.append(one)
-        return settling
+        self._settling = settling
 
-    def drain(self) -> list[Message]:
-        """Hand over, and forget, all messages but those of the last turns."""
-        done = self.messages[: self._replay.let_go(_KEPT)]
+    def settled(self) -> int:
+        """See `Builder.settled`: all but those of the last turns, where the lines that follow are known."""
+        if self.offset < self._settling:
+            return 0
+        # Asked for, the messages are made anew where they have to be.
+        return self._replay.before(_KEPT) if self.messages else 0
+
+    def drop(self, indices: set[int], *, handed_over: bool = False) -> None:
+        """See `Builder.drop`: of those that are settled."""
+        done = [self.messages[index] for index in indices]
         self._answered.difference_update(one.tool_result.tool_call_id for one in done if one.tool_result is not None)
-        self.drop(set(range(len(done))), handed_over=True)
-        return done
+        if done:
+            self._replay.let_go(_KEPT)
+        super().drop(indices, handed_over=handed_over)
 
     # Messages ----------------------------------------------------------------------------------------------
 

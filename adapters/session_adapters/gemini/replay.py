@@ -109,21 +109,21 @@ class Replay:
         """Whether a turn that was let go of brought the result of the call."""
         return hash(call_id) in self._gone
 
-    def let_go(self, kept: int) -> int:
-        """Forget all turns but the last, of which the next records speak in most sessions: `goes_back` says where one
-        speaks of another. How many messages were made of them."""
-        if self._pending is not None:
-            return 0
+    def before(self, kept: int) -> int:
+        """How many messages were made of all turns but the last, of which the next records speak in most sessions."""
+        return 0 if self._pending is not None else sum(entry.count for entry in self.entries[:-kept])
+
+    def let_go(self, kept: int) -> None:
+        """Forget those turns: `goes_back` says where a record speaks of one of them."""
+        number = self.before(kept)
         done = {id(entry): entry for entry in self.entries[:-kept]}
         for names in (self._known, self._view, self._answers):
             for name in [name for name, entry in names.items() if id(entry) in done]:
                 del names[name]
                 self._gone.add(hash(name))
         self.entries = self.entries[-kept:]
-        number = sum(entry.count for entry in done.values())
         for entry in self.entries:
             entry.first -= number
-        return number
 
     def _settle(self) -> bool:
         pending, self._pending = self._pending, None

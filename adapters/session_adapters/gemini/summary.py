@@ -69,14 +69,14 @@ class GeminiCounts:
     def __init__(self, found: Iterable[Line]) -> None:
         """`found`: the lines that there are, of which each is given later."""
         self._builder = GeminiBuilder(glance=True)
-        self._settling = self._builder.settles_from(found)
+        self._builder.look_ahead(found)
         self._before = _Sums()
         """Of what was let go of."""
 
     def give(self, line: Line) -> None:
         """Take in the next line."""
         self._builder.give(line)
-        if line.offset >= self._settling and self._builder.take_full():
+        if self._builder.take_full():
             self._before.add(self._builder.drain())
 
     def so_far(self, size: int) -> GeminiSurvey | None:

@@ -58,8 +58,8 @@ def up(part: Transcript | None) -> Iterator[Transcript]:
 
 
 def test_a_part_has_as_much_as_fits_and_is_cut_where_a_turn_starts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(transcript, "PART", 10 * 1_000)
-    sizes = [1_000 - 512] * 30
+    monkeypatch.setattr(transcript, "PART", 10 * 2_000)
+    sizes = [2_000 - 1_200] * 30
     turns = {0, 4, 8, 18, 19}
 
     def part(at: int, step: int) -> range:

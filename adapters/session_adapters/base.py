@@ -62,10 +62,11 @@ class Environment(msgspec.Struct, frozen=True, kw_only=True):
     def current(cls) -> Environment:
         """This process's own. Raises `ValueError`, one sentence, where there is no home."""
         try:
-            return cls(home=Path.home(), variables=dict(os.environ))
+            if not (home := Path.home()).is_absolute():  # another one in each directory that we are started in
+                raise RuntimeError(home)
         except RuntimeError as error:  # pathlib's, for a HOME such as `~`
-            named = os.environ.get("HOME", "")
-            raise ValueError(f"HOME is {named!r}, which is no directory; set it to one") from error
+            raise ValueError(f"HOME is {os.getenv('HOME', '')!r}, which is no directory; set it to one") from error
+        return cls(home=home, variables=dict(os.environ))
 
     def path(self, variable: str, *default: str) -> Path:
         """The directory that `variable` names, else `home` joined with `default`. `~` means `home`."""

@@ -52,7 +52,7 @@ def rebuild(context: click.Context, as_json: bool) -> int:
     if not service.on:
         raise ValidationError("the index is switched off, by --no-index or in the settings: there is none to make")
     _clear(service)
-    service.poke(follow=False)
+    service.poke(follow=False, patient=True)  # a search may have begun one since
     while not service.wait(_LOOK):
         progress = service.progress()
         if progress.sources:

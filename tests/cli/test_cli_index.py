@@ -101,6 +101,28 @@ def test_while_another_is_at_work(
     os.close(held)
 
 
+def test_one_that_another_begins_meanwhile_is_waited_for(
+    cli: Callable[..., Any], tiny_home: TinyHome, process_environment: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTHONPATH", process_environment["PYTHONPATH"])
+    tiny_home.add("one")
+    poke, waits = service.IndexService.poke, list[bool]()
+
+    def taken(ours: service.IndexService, **options: bool) -> float | None:
+        held = locks.take(Path(state(cli)["path"]).with_suffix(".lock"))
+        assert held is not None
+        again = poke(ours, **options)
+        waits.append(not ours.wait(2))
+        os.close(held)
+        return again
+
+    monkeypatch.setattr(service.IndexService, "poke", taken)
+    made = cli("index", "rebuild")
+    assert made.code == 0, made.out
+    assert waits == [True]
+    assert state(cli)["state"] == "complete"
+
+
 def test_a_cache_that_cannot_be_written(cli: Callable[..., Any], tiny_home: TinyHome) -> None:
     tiny_home.add("one")
     path = Path(state(cli)["path"]).parent

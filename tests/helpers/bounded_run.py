@@ -19,7 +19,18 @@ from pathlib import Path
 from typing import NamedTuple
 from uuid import uuid4
 
-__all__ = ["LIMIT", "Bounded", "Limit", "Stopwatch", "baseline", "run_bounded", "run_interrupted", "run_killed"]
+__all__ = [
+    "LIMIT",
+    "Bounded",
+    "Limit",
+    "Run",
+    "Stopwatch",
+    "baseline",
+    "run_bounded",
+    "run_interrupted",
+    "run_killed",
+    "started",
+]
 
 
 class Limit(NamedTuple):
@@ -122,7 +133,7 @@ class Bounded(NamedTuple):
 
 def run_bounded(home: Path, *arguments: str, timeout: float = 60.0, **variables: str) -> Bounded:
     """`hermes-tui ARGUMENTS` with HOME and the caches below `home`; broken off after `timeout` seconds (code -9)."""
-    with _started(home, arguments, variables) as run:
+    with started(home, *arguments, **variables) as run:
         return run.finish(timeout)
 
 
@@ -130,7 +141,7 @@ def run_interrupted(
     home: Path, *arguments: str, after: float, timeout: float = 60.0, **variables: str
 ) -> tuple[Bounded, float]:
     """The same, with Ctrl-C pressed `after` seconds; how long it took to end from then on (`Stopwatch`)."""
-    with _started(home, arguments, variables) as run:
+    with started(home, *arguments, **variables) as run:
         time.sleep(after)
         watch = Stopwatch([*run.running(), os.getpid()])
         with contextlib.suppress(ProcessLookupError):
@@ -143,7 +154,7 @@ def run_interrupted(
 
 def run_killed(home: Path, *arguments: str, after: float, timeout: float = 60.0, **variables: str) -> Bounded:
     """The same, with the program itself, and none that it started, killed by SIGKILL after that many seconds."""
-    with _started(home, arguments, variables) as run:
+    with started(home, *arguments, **variables) as run:
         time.sleep(after)
         run.kill()
         return run.finish(timeout)
@@ -156,7 +167,9 @@ def baseline(*arguments: str) -> Bounded:
         return run_bounded(Path(home), *arguments)
 
 
-class _Run:
+class Run:
+    """A command that runs. All of it is ended when the block of `started` is left."""
+
     def __init__(self, home: Path, arguments: Sequence[str], variables: Mapping[str, str], folder: Path) -> None:
         self._report, self._out, self._err = folder / "report", folder / "out", folder / "err"
         self._mark = f"{_MARK}={uuid4().hex}"
@@ -184,6 +197,7 @@ class _Run:
         self._watch = Stopwatch([self.process.pid])
 
     def finish(self, timeout: float) -> Bounded:
+        """Wait for it; it is broken off `timeout` seconds after its start (code -9)."""
         peak = 0
         while (wall := time.monotonic() - self._started) < timeout and self.process.poll() is None:
             self._watch.look(*_below(self.process.pid))
@@ -245,9 +259,10 @@ def _peak(pid: int) -> int:
 
 
 @contextlib.contextmanager
-def _started(home: Path, arguments: Sequence[str], variables: Mapping[str, str]) -> Iterator[_Run]:
+def started(home: Path, *arguments: str, **variables: str) -> Iterator[Run]:
+    """`hermes-tui ARGUMENTS` as `run_bounded` has it, while it runs."""
     with tempfile.TemporaryDirectory(prefix="bounded-run-") as folder:
-        run = _Run(home, arguments, variables, Path(folder))
+        run = Run(home, arguments, variables, Path(folder))
         try:
             yield run
         finally:

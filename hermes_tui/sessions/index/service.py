@@ -109,11 +109,11 @@ class IndexService:
 
     # The indexer -------------------------------------------------------------------------------------------
 
-    def poke(self, *, follow: bool = True, alone: bool = False) -> float | None:
+    def poke(self, *, follow: bool = True, alone: bool = False, patient: bool = False) -> float | None:
         """Something may have changed: have the index brought up to date, if it is not, by a process of its own that
         ends with this one, unless it is to go on `alone`, and else when it is through; with `follow` it waits for
-        more. Returns at once, after how many seconds to ask again;
-        None when nothing is left to be done."""
+        more; a `patient` one waits until that of another program is through, and does what that left. Returns at
+        once, after how many seconds to ask again; None when nothing is left to be done."""
         if not self.on:
             return None
         lacking = None if self._sources is None else self.index.lacking(self._sources(), time.time())
@@ -129,7 +129,7 @@ class IndexService:
             if self._ended is not None and now - self._ended < REST:
                 return REST - (now - self._ended)
             self._asked = now
-            self._start(follow=follow, alone=alone)
+            self._start(follow=follow, alone=alone, patient=patient)
             return _STEP
 
     def hurry(self, sources: Sequence[Source]) -> bool:
@@ -185,8 +185,8 @@ class IndexService:
                 process.stdin.close()
         return False
 
-    def _start(self, *, follow: bool, alone: bool) -> None:
-        words = (str(self.path), *(["--follow"] if follow else []))
+    def _start(self, *, follow: bool, alone: bool, patient: bool) -> None:
+        words = (str(self.path), *(["--follow"] if follow else []), *(["--patient"] if patient else []))
         command = [sys.executable, "-m", _MODULE, *words] if alone else helper_command(_MODULE, *words)
         try:
             self._process = subprocess.Popen(  # noqa: S603 - our own module

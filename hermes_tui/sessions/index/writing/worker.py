@@ -1,16 +1,17 @@
 """The indexer's process, niced, one per index.
 
-`python -m hermes_tui.sessions.index.writing.worker FILE [--follow]`
+`python -m hermes_tui.sessions.index.writing.worker FILE [--follow] [--patient]`
 
 It reads the stores of the home in its environment, and ends when it is through. With `--follow` it goes on with what
 it was told on its standard input meanwhile (see `telling`), stays for that a little where it knows what would take
-long to find out again. It may be killed at any moment.
+long to find out again. With `--patient` it waits for another that is at work. It may be killed at any moment.
 """
 
 from __future__ import annotations
 
 import gc
 import json
+import math
 import os
 import sys
 from collections.abc import Sequence
@@ -62,11 +63,11 @@ class WorkerExit(IntEnum):
     """The cache directory cannot be written, or the disk is full."""
 
 
-def work(path: Path, *, follow: bool = False) -> WorkerExit:
-    """Bring the index in `path` up to date, and keep it so while asked to."""
+def work(path: Path, *, follow: bool = False, patient: bool = False) -> WorkerExit:
+    """Bring the index in `path` up to date, and keep it so while asked to; after another's work if `patient`."""
     ear = Ear(sys.stdin.fileno() if follow else None)
     try:
-        held = locks.take(path.with_suffix(".lock"))
+        held = locks.take(path.with_suffix(".lock"), *([math.inf] if patient else []))
     except OSError:
         return WorkerExit.NO_PLACE
     if held is None:
@@ -155,7 +156,8 @@ def main() -> int:
     gc.freeze()
     gc.set_threshold(LITTER)  # texts come and go in great numbers, and nearly none of them in circles
     try:
-        return work(Path(sys.argv[1]), follow="--follow" in sys.argv[2:])
+        options = sys.argv[2:]
+        return work(Path(sys.argv[1]), follow="--follow" in options, patient="--patient" in options)
     except Exception as error:
         write_failure(error)
         return WorkerExit.FAILED

@@ -19,7 +19,8 @@ from hermes_tui.sessions.search.incremental.search import LiveSnapshot
 from hermes_tui.sessions.search.model import SearchOptions
 from session_adapters.base import Environment
 
-_LONG = 60.0
+_LONG = 180.0
+"""Seconds: an indexer that was just through may not be started for a minute."""
 
 
 class Machine:

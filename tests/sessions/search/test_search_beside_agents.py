@@ -20,7 +20,7 @@ from hermes_tui.sessions.search.model import SearchOptions
 from session_adapters.base import Environment
 
 _LONG = 180.0
-"""Seconds: an indexer that was just through may not be started for a minute."""
+"""Seconds: on a busy machine a database whose first look was slow is left alone for twenty times that."""
 
 
 class Machine:

@@ -10,13 +10,13 @@ import re
 
 __all__ = ["fit", "pad", "pad_end", "width_of"]
 
-_NARROW = re.compile("[ -~\xa0-\xac\xae-\u02ff\u2010-\u2027\u2190-\u2193\u2500-\u257f\u2605\ufffd]*").fullmatch
+_is_narrow = re.compile("[ -~\xa0-\xac\xae-\u02ff\u2010-\u2027\u2190-\u2193\u2500-\u257f\u2605\ufffd]*").fullmatch
 """Of characters that take one column each: what tables are made of does without Rich, which takes milliseconds."""
 
 
 def width_of(text: str) -> int:
     """Columns that `text` (already `safe`) takes."""
-    if text.isascii() or _NARROW(text):
+    if text.isascii() or _is_narrow(text):
         return len(text)
     from rich.cells import cell_len
 
@@ -31,7 +31,7 @@ def fit(text: str, width: int) -> str:
         return text
     if width == 1:
         return "…"
-    if text.isascii() or _NARROW(text):
+    if _is_narrow(text):
         return text[: width - 1].rstrip() + "…"
     from rich.cells import set_cell_size
 

@@ -61,11 +61,9 @@ class Environment(msgspec.Struct, frozen=True, kw_only=True):
     @classmethod
     def current(cls) -> Environment:
         """This process's own. Raises `ValueError`, one sentence, where there is no home."""
-        try:
-            if not (home := Path.home()).is_absolute():  # another one in each directory that we are started in
-                raise RuntimeError(home)
-        except RuntimeError as error:  # pathlib's, for a HOME such as `~`
-            raise ValueError(f"HOME is {os.getenv('HOME', '')!r}, which is no directory; set it to one") from error
+        home = Path(os.path.expanduser("~"))  # noqa: PTH111 - `Path.home` raises for a HOME such as `~`
+        if not home.is_absolute():  # another one in each directory that we are started in
+            raise ValueError(f"HOME is {os.getenv('HOME', '')!r}, which is no directory; set it to one")
         return cls(home=home, variables=dict(os.environ))
 
     def path(self, variable: str, *default: str) -> Path:

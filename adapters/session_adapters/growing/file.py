@@ -25,7 +25,7 @@ class GrowingFile:
         self.end = start
         """Up to where it was read."""
         self._head = self._tail = b""
-        self._kept = head
+        self._head_size = head
         self._unterminated = False
 
     def goes_on(self, fd: int, status: os.stat_result) -> bool:
@@ -56,5 +56,5 @@ class GrowingFile:
     def _note(self, fd: int, end: int) -> None:
         self.end = end
         self._tail = read_at(fd, max(0, end - _TAIL), min(_TAIL, end))
-        if len(self._head) < min(self._kept, end):
-            self._head = read_at(fd, 0, min(self._kept, end))
+        if len(self._head) < min(self._head_size, end):
+            self._head = read_at(fd, 0, min(self._head_size, end))

@@ -15,6 +15,7 @@ from session_adapters.base import Report, Source
 from session_adapters.model import Problem
 from session_adapters.reading.damaged_places import REPORTED, Damage
 from session_adapters.reading.files import file_stamp
+from session_adapters.reading.lines import PATIENCE
 
 __all__ = [
     "SmallFiles",
@@ -28,9 +29,6 @@ __all__ = [
     "report_damage",
     "status_of",
 ]
-
-_PATIENCE = 60.0
-"""Seconds after which nobody is writing the rest of a small file."""
 
 
 @runtime_checkable
@@ -61,7 +59,7 @@ def is_reachable(path: Path, trouble: Callable[[Path, OSError], None]) -> bool:
 def is_new(path: str | Path) -> bool:
     """Whether it was written to lately, and so may be half written, or went meanwhile."""
     try:
-        return time.time() - os.stat(path).st_mtime < _PATIENCE  # noqa: PTH116  (a path as it was listed)
+        return time.time() - os.stat(path).st_mtime < PATIENCE  # noqa: PTH116  (a path as it was listed)
     except OSError:
         return True
 

@@ -49,7 +49,7 @@ SHORT_LINES, _SHORT = 20_000, 200
 rule, and each takes microseconds however short or damaged it is."""
 
 PATIENCE = 60.0
-"""Seconds after which a last line without newline waits for its writer no longer."""
+"""Seconds after which a last line without newline, or half a file, waits for its writer no longer."""
 
 JUNK = b"\x00 \t\r\n\xef\xbb\xbf"
 """What may stand around a record: NUL runs after a power cut, blanks, a byte order mark."""

@@ -67,7 +67,8 @@ def work(path: Path, *, follow: bool = False, patient: bool = False) -> WorkerEx
     """Bring the index in `path` up to date, and keep it so while asked to; after another's work if `patient`."""
     ear = Ear(sys.stdin.fileno() if follow else None)
     try:
-        held = locks.take(path.with_suffix(".lock"), *([math.inf] if patient else []))
+        lock = path.with_suffix(".lock")
+        held = locks.take(lock, math.inf) if patient else locks.take(lock)
     except OSError:
         return WorkerExit.NO_PLACE
     if held is None:

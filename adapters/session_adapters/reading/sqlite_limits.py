@@ -47,6 +47,9 @@ SESSION_LIMIT = 64 << 20
 
 READ_SECONDS = 3.0
 """Seconds that the processor may work for one read: a slow disk is nobody's fault."""
+ROW_SECONDS = 0.0005
+"""Seconds more for each row that it gives: a slow processor is nobody's fault either, and how many rows are read is
+bounded. It takes a tenth of this."""
 
 _ROW = 1024
 """Bytes that a row takes besides its texts, once it is a session or a message."""
@@ -54,7 +57,7 @@ MOST_ROWS = LIST_LIMIT // _ROW + 1
 """Rows of which a list shows one too few, and says so."""
 SESSION_ROWS = SESSION_LIMIT // _ROW + 1
 """The same of one session."""
-_SMALL = 16 << 20
+SMALL = 16 << 20
 """Bytes. What is in a smaller database fits into memory."""
 _BETWEEN = 4 << 20
 """Bytes handed out between two looks at the memory."""
@@ -84,10 +87,9 @@ def guard(connection: apsw.Connection, deadline: float, size: int) -> None:
     connection.limit(apsw.SQLITE_LIMIT_LENGTH, VALUE_LIMIT)
     apsw.hard_heap_limit(HEAP_LIMIT)
     _refuse_views(connection)
-    processor = time.thread_time() + READ_SECONDS
-    connection.set_progress_handler(lambda: _check_time(deadline, processor), _STEPS)
-    if size > _SMALL:
-        connection.row_trace = _Memory().check
+    clock = _Clock(deadline)
+    connection.set_progress_handler(clock.check, _STEPS)
+    connection.row_trace = clock.row if size <= SMALL else _Memory(clock).row
 
 
 class Table(NamedTuple):
@@ -128,27 +130,41 @@ def _refuse_views(connection: apsw.Connection) -> None:
         connection.authorizer = authorize
 
 
-def _check_time(deadline: float, processor: float) -> bool:
-    if time.thread_time() > processor or time.monotonic() > deadline:
-        raise DatabaseUnreadable("reading it took too long")
-    return False
+class _Clock:
+    """Ends a read that takes too long for the rows that it gives."""
+
+    def __init__(self, deadline: float) -> None:
+        self._deadline = deadline
+        self._processor = time.thread_time() + READ_SECONDS
+
+    def check(self) -> bool:
+        """Called every now and then, also where no row is found."""
+        if time.thread_time() > self._processor or time.monotonic() > self._deadline:
+            raise DatabaseUnreadable("reading it took too long")
+        return False
+
+    def row(self, cursor: apsw.Cursor, row: R) -> R:
+        """Called for each row."""
+        self._processor += ROW_SECONDS
+        return row
 
 
 class _Memory:
     """Ends a read that fills the memory."""
 
-    def __init__(self) -> None:
+    def __init__(self, clock: _Clock) -> None:
+        self._clock = clock
         self._start = _peak()
         self._left = _BETWEEN
 
-    def check(self, cursor: apsw.Cursor, row: R) -> R:
+    def row(self, cursor: apsw.Cursor, row: R) -> R:
         """Called for each row."""
         self._left -= sum([len(value) for value in row if value.__class__ in _LONG])
         if self._left < 0:
             self._left = _BETWEEN
             if _peak() - self._start > GROWTH_LIMIT:
                 raise DatabaseUnreadable("there is more in it than fits into memory at once")
-        return row
+        return self._clock.row(cursor, row)
 
 
 def held(rows: Iterable[R]) -> list[R]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import PurePath
 from typing import NamedTuple
@@ -14,15 +14,14 @@ from hermes_tui.sessions.catalogue.cache import CachedSource
 from hermes_tui.sessions.catalogue.growing_sessions import WarmCounters
 from hermes_tui.sessions.catalogue.interning import share_strings
 from hermes_tui.sessions.catalogue.snapshot import AgentPlace
+from hermes_tui.sessions.catalogue.unreadable import Key, Unreadable
 from session_adapters.base import Adapter, Liveness, Source
 from session_adapters.model import Problem, SessionSummary
+from session_adapters.reading.bounds import is_cut
 from session_adapters.reading.lines import PATIENCE, is_unfinished
 from session_adapters.usage import Usage
 
-__all__ = ["GONE_KEPT", "AgentSessions", "Key", "agents_of"]
-
-Key = tuple[str, str]
-"""Path and native id of a source."""
+__all__ = ["GONE_KEPT", "AgentSessions", "agents_of"]
 
 
 def _read(adapter: Adapter, source: Source, warm: WarmCounters, *, exact: bool = False) -> CachedSource:
@@ -56,7 +55,6 @@ def _read(adapter: Adapter, source: Source, warm: WarmCounters, *, exact: bool =
         problems=tuple(problems),
         exact=exact,
         waits=source.path.endswith(".jsonl") and not _is_left(source),
-        failed=failed,
     )
     share_strings(entry)
     return entry if calls is None else entry.with_calls(calls)
@@ -107,6 +105,7 @@ class AgentSessions:
         """Sources that the last `read_new` had no time for: they are not listed, or as they were."""
         self._looked = _Looked({}, [], False, (), None)
         self._gone: dict[str, SessionSummary] = {}
+        self._unreadable = Unreadable()
         self._live: Mapping[str, Liveness] = {}
         self._listing: tuple[Problem, ...] = ()
         self._relating: tuple[Problem, ...] = ()
@@ -117,8 +116,9 @@ class AgentSessions:
     def problems(self) -> Iterable[Problem]:
         """What could not be listed, read or related."""
         yield from self._listing
-        for entry in self.entries.values():
-            yield from entry.problems
+        for key, entry in self.entries.items():
+            why = self._unreadable.why(key)
+            yield from entry.problems if why is None else why
         yield from self._relating
 
     @property
@@ -164,6 +164,25 @@ class AgentSessions:
             self.entries[key] = new
             self._stale = self._stale or new.summaries is not old.summaries
 
+    def completed(self, key: Key, old: CachedSource, new: CachedSource) -> None:
+        """The same with what was just read in full: where that failed, `old` stays."""
+        self.update(key, old, self._kept(key, old, new))
+
+    def partial(self, only: Collection[str] | None = None) -> Iterator[tuple[Key, CachedSource]]:
+        """The sources that were read at their ends only and can be read in full, of these sessions (unified ids)."""
+        for key, entry in self.entries.items():
+            wanted = any(one.partial and (only is None or one.unified_id in only) for one in entry.summaries)
+            if wanted and not entry.exact and self._unreadable.is_due(key) and not is_cut(entry.problems):
+                yield key, entry
+
+    def _kept(self, key: Key, known: CachedSource | None, new: CachedSource) -> CachedSource:
+        """`new`; where it could not be read what was known of it before: its sessions are not gone."""
+        if not new.is_unreadable:
+            self._news = self._unreadable.read(key) or self._news
+            return new
+        self._news = self._unreadable.failed(key, new.source, new.problems) or self._news
+        return new if known is None or not known.summaries else known
+
     def broken(self, reason: str) -> None:
         """The adapter cannot be used: say so, and list nothing of this agent."""
         self.place = AgentPlace(agent=self.agent, label=self.agent)
@@ -192,7 +211,10 @@ class AgentSessions:
                 known = self.entries.get(key)
                 if known is not None:  # the strings that are there already
                     key = (known.source.path, known.source.session_id)
-                if known is None or known.source.stamp != source.stamp:
+                if key in self._unreadable:
+                    if self._unreadable.is_due(key, source):
+                        todo.append((key, source, False))
+                elif known is None or known.source.stamp != source.stamp:
                     todo.append((key, source, False))
                 elif known.waits and _is_left(source):
                     if _is_torn(source):
@@ -230,12 +252,14 @@ class AgentSessions:
         for key, source, exact in todo:
             if done and until is not None and time.thread_time() > until:
                 break
-            looked.found[key] = self.read(adapter, source, exact=exact).with_calls_of(self.entries.get(key))
+            known = self.entries.get(key)
+            looked.found[key] = self._kept(key, known, self.read(adapter, source, exact=exact).with_calls_of(known))
             done += 1
         self.unread = len(todo) - done
         changed = looked.gone or bool(done)
         first = self.place is None
         self.entries = {key: entry for key, entry in looked.found.items() if entry is not None}
+        self._unreadable.keep(self.entries)
         self._stale = self._stale or changed
         self.relate(adapter, notice_gone=not first)
         problems = list(looked.problems)

@@ -54,8 +54,6 @@ class CachedSource(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     """Read in full."""
     waits: bool = False
     """It was being written to: looked at again for half a line at its end when nobody has done so for a while."""
-    failed: bool = False
-    """The adapter itself failed: not written to the file, so that the next process tries again."""
     calls: bytes | tuple[Usage, ...] | None = None
     """What its model calls used, packed if it can be; None where that was not asked for."""
     callers: tuple[str, ...] = ()
@@ -64,6 +62,11 @@ class CachedSource(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     """Native ids of the sessions of which `calls` says nothing, or what has changed since."""
     call_problems: tuple[Problem, ...] = ()
     """Why `calls` lacks some: not written to the file either."""
+
+    @property
+    def is_unreadable(self) -> bool:
+        """It could not be read at all: not written to the file, so that the next process tries again."""
+        return bool(self.problems) and not self.summaries
 
     @property
     def unread(self) -> Sequence[Problem]:
@@ -257,7 +260,7 @@ def _encoded(entries: Iterable[CachedSource]) -> bytearray:
         try:
             if entry.call_problems:
                 entry = replace(entry, calls=None, callers=(), uncounted=(), call_problems=())
-            if not entry.failed:
+            if not entry.is_unreadable:
                 _ENCODER.encode_into(entry, found, -1)
                 count += 1
         except (OverflowError, TypeError, ValueError, RecursionError):

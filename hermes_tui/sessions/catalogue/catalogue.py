@@ -19,12 +19,12 @@ from msgspec.structs import replace
 from hermes_tui.errors import HermesTuiError
 from hermes_tui.sessions.adapters import AdapterBroken, Adapters
 from hermes_tui.sessions.catalogue import cache
-from hermes_tui.sessions.catalogue.agent import AgentSessions, Key, agents_of
+from hermes_tui.sessions.catalogue.agent import AgentSessions, agents_of
 from hermes_tui.sessions.catalogue.snapshot import Snapshot, newest_first
+from hermes_tui.sessions.catalogue.unreadable import Key
 from hermes_tui.sessions.marks import NO_ONE_MARKED, OwnMarks, with_marks
 from session_adapters.base import Adapter, Liveness, Source
 from session_adapters.model import Problem, SessionSummary, unified_id
-from session_adapters.reading.bounds import is_cut
 
 __all__ = ["READ_FIRST", "Catalogue"]
 
@@ -202,14 +202,7 @@ class Catalogue:
             fresh = [agent for agent in wanted if self._agents[agent].place is None]
             if fresh:
                 self.refresh(fresh)
-            todo = [
-                (agent, key, entry)
-                for agent in wanted
-                for key, entry in self._agents[agent].entries.items()
-                if not entry.exact
-                and not is_cut(entry.problems)
-                and any(one.partial and (only is None or one.unified_id in only) for one in entry.summaries)
-            ]
+            todo = [(agent, *found) for agent in wanted for found in self._agents[agent].partial(only)]
         todo.sort(key=lambda item: -item[2].source.modified)
         for agent, key, entry in todo:
             if stop():
@@ -319,7 +312,7 @@ class Catalogue:
             return  # `_relate` says so
         exact = self._agents[agent].read(adapter, entry.source, exact=True).with_calls_of(entry)
         with self._work:
-            self._agents[agent].update(key, entry, exact)
+            self._agents[agent].completed(key, entry, exact)
             self._unsaved = True
 
     def _save_if_due(self) -> None:

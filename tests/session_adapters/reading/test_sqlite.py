@@ -26,7 +26,7 @@ from databases import (
     tree,
     unprivileged,
 )
-from session_adapters.reading import sqlite
+from session_adapters.reading import sqlite, sqlite_limits
 from session_adapters.reading.copying import copies
 from session_adapters.reading.sqlite import DatabaseMissing, DatabaseUnreadable, database_stamp, read_database
 
@@ -230,6 +230,18 @@ def test_a_read_that_takes_too_long_is_broken_off(tmp_path: Path) -> None:
     path = make_rows(tmp_path / "state.db", rows=1000)
     with pytest.raises(DatabaseUnreadable, match="took too long"):
         read_database(path, lambda c: c.execute("SELECT count(*) FROM t a, t b, t c").get, timeout=0)
+
+
+def test_a_slow_processor_has_the_longer_the_more_rows_there_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = make_rows(tmp_path / "state.db", rows=60_000)
+    monkeypatch.setattr(sqlite_limits, "READ_SECONDS", 0.0)
+    for size in (0, 1 << 40):
+        monkeypatch.setattr(sqlite_limits, "SMALL", size)
+        assert len(read_database(path, lambda c: c.execute("SELECT * FROM t").fetchall())) == 60_000
+        with pytest.raises(DatabaseUnreadable, match="took too long"):
+            read_database(path, lambda c: c.execute("SELECT count(*) FROM t a, t b").get)
 
 
 def test_nothing_can_be_written_through_a_connection(tmp_path: Path) -> None:

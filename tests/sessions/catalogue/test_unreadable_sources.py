@@ -1,0 +1,113 @@
+"""Sources that cannot be read for a while: their sessions are not gone, and they are tried again."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from hermes_tui.sessions.catalogue import unreadable
+from hermes_tui.sessions.catalogue.snapshot import Snapshot
+from hermes_tui.sessions.manager import SessionManager
+from long_talks import TALKS, Talk
+from session_adapters.base import Environment
+
+AGENTS = ("claude", "opencode", "cursor", "hector")
+
+
+@contextmanager
+def damaged(path: Path) -> Iterator[None]:
+    """The file, with the log beside a database, holds nothing of use, and nobody can see by `stat` that it is written
+    to."""
+    files = [one for one in (path, path.with_name(f"{path.name}-wal")) if one.exists()]
+    before = [(one, one.stat(), one.read_bytes()) for one in files]
+    for one, _, whole in before:
+        one.write_bytes(b"\xff" * len(whole))
+    _as_before(before)
+    yield
+    for one, _, whole in before:
+        one.write_bytes(whole)
+    _as_before(before)
+
+
+def _as_before(files: Iterable[tuple[Path, os.stat_result, bytes]]) -> None:
+    for one, status, _ in files:
+        os.utime(one, ns=(status.st_atime_ns, status.st_mtime_ns))
+
+
+@pytest.fixture(params=AGENTS)
+def talk(request: pytest.FixtureRequest, tmp_path: Path) -> Talk:
+    one = TALKS[request.param](tmp_path / "home", filler=2_000)
+    one.add(200)
+    return one
+
+
+@pytest.fixture
+def manager(talk: Talk, tmp_path: Path) -> SessionManager:
+    return new_manager(talk, tmp_path)
+
+
+def new_manager(talk: Talk, tmp_path: Path) -> SessionManager:
+    return SessionManager(Environment(home=talk.home), cache_dir=tmp_path / "cache", indexed=False)
+
+
+def stored(manager: SessionManager) -> Path:
+    return Path(manager.catalogue.snapshot.sessions[0].path)
+
+
+def told(snapshot: Snapshot) -> tuple[list[bool], int]:
+    """Of each session whether it is gone; how many problems there are."""
+    return [one.gone for one in snapshot.sessions], len(snapshot.problems)
+
+
+def test_sessions_that_cannot_be_read_are_not_gone(talk: Talk, manager: SessionManager) -> None:
+    catalogue = manager.catalogue
+    before = catalogue.refresh()
+    assert told(before) == ([False], 0)
+    with damaged(stored(manager)):
+        os.utime(stored(manager))
+        now = catalogue.refresh()
+        assert told(now) == ([False], 1)
+        assert now.sessions[0].title == before.sessions[0].title
+        assert told(catalogue.complete(lambda: False)) == ([False], 1)
+    assert told(catalogue.refresh()) == ([False], 0)
+    stored(manager).unlink()
+    assert told(catalogue.refresh()) == ([True], 0)
+
+
+def test_what_could_not_be_read_is_tried_again(
+    talk: Talk, manager: SessionManager, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    path = Path(manager.catalogue.refresh().sessions[0].path)
+    monkeypatch.setattr(unreadable, "FIRST_PAUSE", 3600.0)
+    late = SessionManager(Environment(home=talk.home), cache_dir=tmp_path / "other", indexed=False)
+    with damaged(path):
+        assert told(late.catalogue.refresh()) == ([], 1)
+        late.catalogue.close()
+    assert told(late.catalogue.refresh()) == ([], 1), "it is too early"
+    anew = SessionManager(Environment(home=talk.home), cache_dir=tmp_path / "other", indexed=False)
+    assert told(anew.catalogue.refresh()) == ([False], 0), "another process does not wait"
+    monkeypatch.setattr(unreadable, "FIRST_PAUSE", 0.0)
+    third = SessionManager(Environment(home=talk.home), cache_dir=tmp_path / "third", indexed=False)
+    with damaged(path):
+        assert told(third.catalogue.refresh()) == ([], 1)
+    assert told(third.catalogue.refresh()) == ([False], 0)
+
+
+def test_a_session_that_cannot_be_read_in_full_stays(
+    talk: Talk, manager: SessionManager, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    catalogue = manager.catalogue
+    first = catalogue.refresh()
+    if not first.partial:
+        pytest.skip("its list has exact figures")
+    monkeypatch.setattr(unreadable, "FIRST_PAUSE", 0.0)
+    with damaged(stored(manager)):
+        now = catalogue.complete(lambda: False)
+        assert told(now) == ([False], 1) and now.partial == 1
+        monkeypatch.setattr(unreadable, "LONGEST_PAUSE", 3600.0)
+    exact = catalogue.complete(lambda: False)
+    assert told(exact) == ([False], 0) and not exact.partial

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import selectors
+import sys
 import time
 from codecs import getincrementaldecoder
 from collections.abc import Callable, Iterable
@@ -22,6 +23,7 @@ from textual.drivers.linux_driver import LinuxDriver
 from textual.message import Message
 
 from hermes_tui.tui.splash.splash import ALTERNATE_SCREEN
+from hermes_tui.tui.terminal_output import patient
 
 __all__ = ["ALERT", "PasteFilter", "TerminalDriver"]
 
@@ -91,6 +93,8 @@ class TerminalDriver(LinuxDriver):
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
+        if sys.__stderr__ is not None:
+            self._file = patient(sys.__stderr__)
         self._doorbell, self._button = os.pipe()
         self._skipped = ""
         self._is_to_go_on = False

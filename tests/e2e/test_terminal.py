@@ -205,11 +205,32 @@ def test_what_others_wrote_on_the_screen_is_painted_over(start: Start) -> None:
 
 
 @pytest.mark.parametrize("controlling", [True, False])
-def test_a_terminal_that_goes_away_ends_it(start: Start, controlling: bool) -> None:
-    """With SIGHUP, and without: then only the look at the terminal itself tells."""
+def test_a_terminal_that_goes_away_ends_it(start: Start, claude_home: ClaudeHome, controlling: bool) -> None:
+    """With SIGHUP, and without: then only the look at the terminal itself tells. It is no error of the program's."""
     terminal = start(controlling=controlling)
     terminal.hang_up()
     assert terminal.wait(read=False) == 129
+    assert not list(claude_home.home.rglob("*.log"))
+
+
+def test_a_terminal_in_which_no_write_waits_is_waited_for(claude_home: ClaudeHome) -> None:
+    """Another program has left it in that mode; what did not fit was lost, and no picture and no end came after."""
+    no_wait = "import os, sys; os.set_blocking(2, False); os.execv(sys.executable, sys.orig_argv[:1] + sys.argv[1:])"
+    argv = [sys.executable, "-c", no_wait, "-m", "hermes_tui"]
+    terminal = Terminal(argv, home=claude_home.home, size=(200, 60))
+    try:
+        terminal.until("40 sessions")
+        for _ in range(30):  # and nobody reads
+            terminal.send("\x1b[6~\x1b[5~")
+            time.sleep(0.05)
+        terminal.send("?")
+        terminal.until("esc back  : palette")
+        terminal.send("\x11")
+        assert terminal.wait() == 0
+        assert terminal.mode() == terminal.before
+    finally:
+        terminal.close()
+    assert not list(claude_home.home.rglob("*.log"))
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])

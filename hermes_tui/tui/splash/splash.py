@@ -9,6 +9,8 @@ import termios
 from types import FrameType
 from typing import Any
 
+from hermes_tui.tui.terminal_output import patient
+
 __all__ = ["ALTERNATE_SCREEN", "Splash"]
 
 ALTERNATE_SCREEN = "\x1b[?1049h"
@@ -87,8 +89,5 @@ class Splash:
     def _write(self, text: str) -> None:
         """Where Textual writes, too."""
         if sys.__stderr__ is not None:
-            try:
-                sys.__stderr__.write(text)
-                sys.__stderr__.flush()
-            except OSError:
-                pass  # the terminal is gone; the program notices and ends
+            with patient(sys.__stderr__) as terminal:
+                terminal.write(text)

@@ -6,6 +6,7 @@ that they outlive renames and moves of the session, and the session itself.
 
 from __future__ import annotations
 
+import errno
 import os
 import threading
 import time
@@ -155,10 +156,8 @@ class MarkStore:
                     if connection.in_transaction:
                         connection.execute("ROLLBACK")
             except (OSError, apsw.Error) as error:
-                reason = (error.strerror if isinstance(error, OSError) else None) or error
-                raise MarksUnusable(
-                    f"marks of sessions cannot be kept in {self._path}: {reason}; move that file away to begin anew"
-                ) from error
+                self._close()  # opened anew it may do, where the file was damaged, cut or replaced meanwhile
+                raise MarksUnusable(f"marks of sessions cannot be kept in {self._path}: {_reason(error)}") from error
 
     def _current(self) -> apsw.Connection | None:
         """The connection to the file that is there now: a person may have moved the old one away."""
@@ -169,7 +168,7 @@ class MarkStore:
     def _close(self) -> None:
         if self._connection is not None:
             self._connection.close()
-            self._connection = None
+            self._connection = self._version = None
 
     def _open(self) -> apsw.Connection:
         import apsw
@@ -219,6 +218,20 @@ def _read(connection: apsw.Connection) -> Mapping[str, OwnMarks]:
 
 def _text(value: bytes) -> str:
     return value.decode("utf-8", "replace")
+
+
+def _reason(error: OSError | apsw.Error) -> str:
+    """What is wrong, and what to do about it. A file that can be read is never to be moved away: all marks are in
+    it."""
+    import apsw
+
+    said = (error.strerror if isinstance(error, OSError) else None) or str(error)
+    if isinstance(error, apsw.FullError) or getattr(error, "errno", None) in (errno.ENOSPC, errno.EDQUOT):
+        return "the disk is full; make room"
+    in_its_place = isinstance(error, OSError) and error.errno == errno.EINVAL  # as `check_own` says it
+    if in_its_place or isinstance(error, (apsw.NotADBError, apsw.CorruptError, apsw.SQLError)):
+        return f"{said}; move that file away to begin anew"
+    return said
 
 
 def _inode(path: Path) -> int:

@@ -155,6 +155,22 @@ async def test_marks_that_cannot_be_kept_are_said(three: ClaudeHome, program: An
         assert len(titles(pilot)) == 4
 
 
+async def test_a_note_that_cannot_be_kept_is_not_lost(three: ClaudeHome, program: Any) -> None:
+    async with program(three.home, size=(160, 40), now=NOW) as pilot:
+        await until(pilot, lambda: len(titles(pilot)) == 4)
+        await pilot.press("t")
+        await until(pilot, lambda: isinstance(pilot.app.screen, dialog.MarksScreen) and pilot.app.screen.focused)
+        await pilot.press(*"Mine")
+        (paths.state_dir() / "marks.db").mkdir(parents=True)
+        await pilot.press("ctrl+s")
+        await until(pilot, lambda: "marks of sessions cannot be kept" in screen_text(pilot))
+        assert isinstance(pilot.app.screen, dialog.MarksScreen)
+        (paths.state_dir() / "marks.db").rmdir()
+        await pilot.press("ctrl+s")
+        await until(pilot, lambda: pilot.app.screen is main_of(pilot))
+        assert [one.name for one in kept().values()] == ["Mine"]
+
+
 async def test_what_is_pasted_into_the_note_is_text(three: ClaudeHome, program: Any) -> None:
     async with program(three.home, size=(80, 24), now=NOW) as pilot:
         await until(pilot, lambda: len(titles(pilot)) == 4)

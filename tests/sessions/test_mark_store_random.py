@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import time
@@ -134,8 +135,20 @@ def test_a_full_disk_is_said_and_nothing_is_lost(tmp_path: Path) -> None:
     assert said == b""
     sentence, there = out.decode().splitlines()
     assert sentence.startswith(f"marks of sessions cannot be kept in {path}: ")
+    assert "move that file away" not in sentence  # all marks are in it
     assert there == "['claude:a']"
     assert MarkStore(path).all() == {"claude:a": OwnMarks(name="kept")}
+
+
+def test_a_file_that_is_emptied_while_it_is_open_is_begun_anew(tmp_path: Path) -> None:
+    path = tmp_path / "marks.db"
+    store = MarkStore(path)
+    store.change(["claude:a"], MarkChange(name="lost"))
+    os.truncate(path, 0)
+    with pytest.raises(MarksUnusable, match="move that file away"):
+        store.all()
+    store.change(["claude:b"], MarkChange(name="kept"))
+    assert [one.name for one in store.all().values()] == ["kept"]
 
 
 def test_a_place_that_is_none_is_said(tmp_path: Path) -> None:

@@ -322,11 +322,10 @@ class Catalogue:
         if self._saved_at is not None and now - self._saved_at < _SAVE_EVERY:
             return
         self._saved_at = now
-        self._unsaved = False
         kept = [entry for state in self._agents.values() for entry in state.entries.values()]
         try:
             cache.save(self._file, [*kept, *self._foreign], self._new_picture(), self.sums)
-            self._own_problem = None
+            self._own_problem, self._unsaved = None, False  # else tried again: there may be room then
         except OSError as error:
             reason = f"the list of sessions cannot be kept for the next start: {error.strerror or error}"
             self._own_problem = Problem(agent="hermes-tui", path=str(self._file), reason=reason)

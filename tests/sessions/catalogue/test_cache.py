@@ -143,6 +143,11 @@ def test_a_place_that_cannot_be_written_is_a_problem_and_no_obstacle(tiny_home: 
     assert problem.path.startswith(str(tmp_path / "file"))
     assert problem.reason.startswith("the list of sessions cannot be kept")
     assert problem in manager.doctor().problems
+    (tmp_path / "file").unlink()
+    manager.catalogue.close()
+    assert [one.session_id for one in tiny_home.manager(tmp_path / "file" / "cache").catalogue.saved().sessions] == [
+        "one"
+    ]
 
 
 def test_a_value_that_cannot_be_kept_costs_only_its_own_entry(tmp_path: Path) -> None:

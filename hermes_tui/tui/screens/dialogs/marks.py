@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +15,14 @@ from textual.widget import Widget
 from textual.widgets import Input, Static, TextArea
 
 from hermes_tui.display import compact, safe
-from hermes_tui.errors import ValidationError
+from hermes_tui.errors import HermesTuiError, ValidationError
 from hermes_tui.sessions.marks import MAX_NAME, MAX_NOTE, MAX_TAG, MAX_TAGS, MarkChange, OwnMarks
 from hermes_tui.tui.keymap import bindings
 from hermes_tui.tui.screens.cli_equivalent import own_command
 from hermes_tui.tui.screens.dialogs.dismissal import Dialog
 from hermes_tui.tui.screens.dialogs.export import ARMED_AFTER
 from hermes_tui.tui.widgets.search_box import TextInput
+from hermes_tui.tui.workers.coroutines import run_beside
 from session_adapters.model import SessionSummary
 
 __all__ = ["MarksScreen"]
@@ -43,21 +45,28 @@ class _Note(TextArea):
         event.text = safe(event.text[:MAX_NOTE], keep_newlines=True)
 
 
-class MarksScreen(Dialog[MarkChange]):
-    """Gives what is to be changed; None when it was left, or nothing was changed."""
+class MarksScreen(Dialog[None]):
+    """Has what was changed kept, and stays with it where that fails."""
 
     AUTO_FOCUS = "#name"
     BINDINGS = bindings("marks")
 
     def __init__(
-        self, session: SessionSummary, marks: OwnMarks, tags: Sequence[str], home: Path | None = None
+        self,
+        session: SessionSummary,
+        marks: OwnMarks,
+        tags: Sequence[str],
+        keep: Callable[[MarkChange], Awaitable[object]],
+        home: Path | None = None,
     ) -> None:
-        """`marks`: as they are. `tags`: all that are in use. `home`: as in `own_command`."""
+        """`marks`: as they are. `tags`: all that are in use. `keep` may raise `HermesTuiError`. `home`: as in
+        `own_command`."""
         title = session.title if session.agent_title is None else session.agent_title
         super().__init__(f"Own marks: {compact(title, 50) or 'untitled'}", "^s save")
         self._session = session
         self._marks = marks
         self._tags = tags
+        self._keep = keep
         self._home = home
         self._shown_at = time.monotonic()
         self._before = (safe(marks.name), " ".join(map(safe, marks.tags)), safe(marks.note, keep_newlines=True))
@@ -115,9 +124,22 @@ class MarksScreen(Dialog[MarkChange]):
         try:
             change = self.change
         except ValidationError as error:
-            self.notify(f"{safe(str(error))}.", severity="warning", markup=False)
-            return
-        self.dismiss(change if change != MarkChange() else None)
+            self._refuse(error)
+        else:
+            run_beside(self, partial(self._save, change), "save", exclusive=True)
+
+    async def _save(self, change: MarkChange) -> None:
+        """What was typed stands there until it is kept: the disk may be full, and the note long."""
+        try:
+            if change != MarkChange():
+                await self._keep(change)
+        except HermesTuiError as error:
+            self._refuse(error)
+        else:
+            self.dismiss()
+
+    def _refuse(self, error: HermesTuiError) -> None:
+        self.notify(f"{safe(str(error))}.", severity="warning", markup=False)
 
 
 def _labelled(label: str, field: Widget) -> Iterator[Widget]:

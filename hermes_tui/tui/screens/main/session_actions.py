@@ -94,12 +94,8 @@ class SessionActions:
         marked = next((part for part in parts if part.unified_id in known), subject)
         tags = sorted({tag for marks in known.values() for tag in marks.tags})
         marks = known.get(marked.unified_id, NO_MARKS)
-
-        def changed(change: MarkChange | None) -> None:
-            if change is not None:
-                self._run(partial(self._mark, [marked.unified_id], change))
-
-        self._program.push_screen(MarksScreen(marked, marks, tags, self._program.named_home), changed)
+        keep = partial(self._mark, [marked.unified_id])
+        self._program.push_screen(MarksScreen(marked, marks, tags, keep, self._program.named_home))
 
     def _whole(self, subject: SessionSummary) -> Sequence[SessionSummary]:
         """The parts of its conversation, oldest first."""

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["SCENES", "Pasted", "Scene", "make"]
 
-_PATIENCE = 60.0
+_PATIENCE = 180.0
 """Seconds after which a scene that does not come up is an error."""
 
 

@@ -19,7 +19,7 @@ __all__ = ["PROGRAMS", "Program", "Running", "installed"]
 _CACHE = Path.home() / ".cache" / "hermes-tui-tests" / "agents"
 _SURROUNDINGS = dict(os.environ)
 """As they were before a test has a home of its own: npm needs what they say of registries and certificates."""
-_PATIENCE = 90.0
+_PATIENCE = 180.0
 """Seconds for something that an agent should show: a busy machine needs many."""
 _KEY = "sk-ant-api03-" + "a" * 40
 

@@ -55,7 +55,7 @@ def spawn(process_environment: dict[str, str]) -> Callable[..., subprocess.Compl
             env={**process_environment, **variables},
             capture_output=True,
             stdin=subprocess.DEVNULL,
-            timeout=60,
+            timeout=180,
             check=False,
         )
 

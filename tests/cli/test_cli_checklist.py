@@ -122,7 +122,7 @@ def test_where_there_is_no_room_no_half_of_a_file_is_left(
         ["/bin/sh", "-c", 'ulimit -f 8; exec "$@"', "sh", *command, "--force", "-o", str(target)],
         env=process_environment,
         capture_output=True,
-        timeout=60,
+        timeout=180,
         check=False,
     )
     assert ran.returncode == 2

@@ -48,7 +48,12 @@ def run(variables: dict[str, str]) -> Run:
     def start(*arguments: str, **more: str) -> subprocess.CompletedProcess[bytes]:
         command = [sys.executable, "-m", "hermes_tui", "sessions", *arguments]
         return subprocess.run(
-            command, env={**variables, **more}, capture_output=True, stdin=subprocess.DEVNULL, timeout=60, check=False
+            command,
+            env={**variables, **more},
+            capture_output=True,
+            stdin=subprocess.DEVNULL,
+            timeout=180,
+            check=False,
         )
 
     return start

@@ -41,7 +41,7 @@ def test_a_closed_pipe_is_quiet(tiny_home: TinyHome, process_environment: dict[s
             env=process_environment,
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=180,
             check=False,
         )
         first, codes = ran.stdout.splitlines()
@@ -57,7 +57,7 @@ def test_a_reader_that_closes_at_once_gives_141(tiny_home: TinyHome, process_env
     os.close(reading)
     command = [sys.executable, "-m", "hermes_tui", "--home", str(tiny_home.home), "sessions", "show", "tiny", "long"]
     ran = subprocess.run(
-        command, env=process_environment, stdout=writing, stderr=subprocess.PIPE, timeout=60, check=False
+        command, env=process_environment, stdout=writing, stderr=subprocess.PIPE, timeout=180, check=False
     )
     os.close(writing)
     assert (ran.returncode, ran.stderr) == (141, b"")
@@ -74,7 +74,7 @@ def test_streams_that_are_closed_or_full(
         env=process_environment,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=180,
         check=False,
     )
     assert "Traceback" not in ran.stderr
@@ -110,7 +110,7 @@ def run_in_terminal(command: list[str], environment: dict[str, str]) -> tuple[in
     if pid == 0:
         os.execvpe(command[0], command, environment)
     shown = b""
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 180
     while time.monotonic() < deadline:
         if select.select([fd], [], [], 0.2)[0]:
             try:
@@ -137,7 +137,7 @@ sys.meta_path.insert(0, Pressed())
 from hermes_tui.__main__ import main
 main()
 """
-    ran = subprocess.run([sys.executable, "-c", script], capture_output=True, timeout=60)
+    ran = subprocess.run([sys.executable, "-c", script], capture_output=True, timeout=180)
     assert (ran.returncode, ran.stderr) == (130, b"")
 
 
@@ -291,7 +291,7 @@ def test_opening_takes_no_command_line_apart_and_obeys_the_variable(
         stdin=terminal,
         stdout=terminal,
         stderr=terminal,
-        timeout=60,
+        timeout=180,
         check=True,
     )
     assert ran.returncode == 0

@@ -258,7 +258,7 @@ def test_the_process_serves_until_its_input_ends(tmp_path: Path) -> None:
 
 
 def _until(condition: Callable[[], object]) -> None:
-    end = time.monotonic() + 90
+    end = time.monotonic() + 180
     while not condition():
         assert time.monotonic() < end
         time.sleep(0.1)

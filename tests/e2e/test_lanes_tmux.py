@@ -91,7 +91,7 @@ def test_the_command_that_does_the_same_names_the_home(short: Path) -> None:
     assert words == ["hermes-tui", "--home", home, "lanes", "suspend", FAYE, "--profile", "coder"]
     assert f"hermes-tui --home {home} sessions show hermes:" in copied
     argv = [sys.executable, "-m", "hermes_tui", *words[1:], "--dry-run"]
-    done = subprocess.run(argv, cwd="/", capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(argv, cwd="/", capture_output=True, text=True, timeout=180, check=False)
     assert done.returncode == 0, done.stderr
     said = [row.partition("writes")[2].strip() for row in done.stdout.splitlines() if "writes" in row]
     shown = " ".join(text.split())

@@ -15,7 +15,7 @@ REPOSITORY = Path(__file__).parents[2]
 STORES = REPOSITORY / "tests" / "stores"
 """One folder per agent: what real programs wrote, with its FACTS.md and the expected figures."""
 
-PATIENCE = 60.0
+PATIENCE = 180.0
 """Seconds to wait for what must come: only a test that fails waits so long, however busy the machine is."""
 
 

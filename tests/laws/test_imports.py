@@ -27,7 +27,7 @@ def loaded_after(code: str, home: Path) -> set[str]:
         env={**os.environ, "PYTHONPATH": search, "HOME": str(home)},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=180,
         check=True,
     )
     return set(json.loads(ran.stderr.splitlines()[-1]))

@@ -35,7 +35,7 @@ from oracle.hermes import oracle_python
 
 __all__ = ["GatewayError", "RealGateway", "Reply", "direct_lane", "group_lane"]
 
-PATIENCE = 60.0
+PATIENCE = 180.0
 """Seconds for anything to come, on a machine that is busy with other tests."""
 _TIDYING = 0.05
 """Seconds after its last text: what comes while Hermes 0.19 tidies up behind a turn may wait for the next message."""

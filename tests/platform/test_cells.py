@@ -41,6 +41,6 @@ def test_every_character_takes_what_the_screen_gives_it() -> None:
 def test_the_command_line_asks_for_the_table_when_it_needs_it(text: str, looked_up: bool) -> None:
     code = "import sys; from hermes_tui.cells import pad; pad(sys.argv[1], 3); print('rich' in sys.modules)"
     ran = subprocess.run(
-        [sys.executable, "-c", code, text], env=os.environ, capture_output=True, text=True, timeout=60, check=True
+        [sys.executable, "-c", code, text], env=os.environ, capture_output=True, text=True, timeout=180, check=True
     )
     assert ran.stdout.strip() == str(looked_up)

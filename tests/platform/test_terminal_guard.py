@@ -40,7 +40,7 @@ def test_a_stuck_loop_and_a_terminal_that_is_gone(unbuffered: str) -> None:
             seen += os.read(master, 1024)
         time.sleep(0.2)
         os.close(master)
-        assert process.wait(timeout=60) == 129
+        assert process.wait(timeout=180) == 129
     finally:
         process.kill()
         process.wait()

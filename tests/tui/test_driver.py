@@ -75,11 +75,11 @@ async def test_the_keyboard_thread_sleeps_until_a_key_or_the_end(monkeypatch: py
     thread = driver._key_thread = threading.Thread(target=driver.run_input_thread, daemon=True)
     thread.start()
     for typed, key in ((b"j", "j"), (b"\x1b", "escape"), (b"\x1b[A", "up")):
-        assert asleep.acquire(timeout=60)
+        assert asleep.acquire(timeout=180)
         os.write(controller, typed)
-        message = got.get(timeout=60)
+        message = got.get(timeout=180)
         assert isinstance(message, events.Key) and message.key == key
-    assert asleep.acquire(timeout=60)
+    assert asleep.acquire(timeout=180)
     driver.disable_input()
     thread.join(60)
     assert not thread.is_alive()
@@ -118,9 +118,9 @@ async def test_keys_stay_in_the_terminal_while_many_wait(monkeypatch: pytest.Mon
     keyboard.start()
     os.write(controller, b"\x1b[A" * 1000)
     for _ in range(10):
-        assert looks.acquire(timeout=60)
+        assert looks.acquire(timeout=180)
     assert 200 < waiting.qsize() < 300
-    keys = [waiting.get(timeout=60) for _ in range(1000)]
+    keys = [waiting.get(timeout=180) for _ in range(1000)]
     assert all(isinstance(one, events.Key) and one.key == "up" for one in keys)
     driver.exit_event.set()
     driver.disable_input()

@@ -18,6 +18,6 @@ def test_a_shell_takes_it_for_what_it_was_made_of(home: Path | None, key: str) -
     assert line.isprintable()
     shown = 'printf "%s\\0" "$@"'
     code = f"hermes-tui() {{ {shown}; }}\n{line}"
-    done = subprocess.run(["bash", "-c", code], capture_output=True, check=True, timeout=60)
+    done = subprocess.run(["bash", "-c", code], capture_output=True, check=True, timeout=180)
     words = [os.fsdecode(one) for one in done.stdout.split(b"\0")[:-1]]
     assert words == [*(("--home", str(home)) if home is not None else ()), "lanes", "reset", key]

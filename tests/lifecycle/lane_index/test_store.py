@@ -210,7 +210,7 @@ def test_overlapping_messages_share_one_session(tmp_path: Path, monkeypatch: pyt
 
     def name(now: datetime) -> str:
         for _ in range(7):
-            assert waiting.acquire(timeout=60)
+            assert waiting.acquire(timeout=180)
         return f"session-{next(numbers)}"
 
     monkeypatch.setattr("hermes_tui.lifecycle.store.Future", Watched)

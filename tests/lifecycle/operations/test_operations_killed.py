@@ -152,6 +152,6 @@ def run(home: Path, audit: Path, point: str, case: dict[str, Any]) -> subprocess
         env={**os.environ, "PYTHONPATH": search},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=180,
         check=False,
     )

@@ -164,7 +164,7 @@ print([one.state for one in operations.log()])
         [sys.executable, "-c", code, str(home.path.parent), str(home.audit), LIVE],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=180,
         check=False,
     )
     assert "full" in ran.stdout, ran.stdout + ran.stderr

@@ -156,7 +156,7 @@ def test_killed_at_each_step(sessions: Sessions, tmp_path: Path, kind: str, step
         [sys.executable, "-c", CHILD, str(sessions.home), str(sessions.audit.path), step, json.dumps(wanted)],
         env={**os.environ, "PYTHONPATH": f"{REPOSITORY}:{REPOSITORY / 'adapters'}"},
         capture_output=True,
-        timeout=60,
+        timeout=180,
         check=False,
     )
     assert killed.returncode == -signal.SIGKILL, killed.stderr
@@ -187,7 +187,7 @@ def test_a_full_disk(sessions: Sessions, kind: str, step: str) -> None:
         env={**os.environ, "PYTHONPATH": f"{REPOSITORY}:{REPOSITORY / 'adapters'}"},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=180,
         check=False,
     )
     assert "StoreError" in ran.stderr

@@ -52,7 +52,7 @@ def test_it_needs_no_adapter_no_entry_points_no_markdown_and_no_tls(claude_home:
         env={**os.environ, "PYTHONPATH": search},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=180,
         check=True,
     )
     found = json.loads(ran.stderr.splitlines()[-1])

@@ -95,7 +95,7 @@ def test_r_2_a_session_that_is_written_meanwhile(agent: str, store: Store, tmp_p
         with path.open("ab", buffering=0) as file:
             step = max(1, (len(data) - begun) // 23)
             for at in range(begun, len(data), step):
-                looked.acquire(timeout=60)
+                looked.acquire(timeout=180)
                 file.write(data[at : at + step])
 
     writer = threading.Thread(target=write)

@@ -404,7 +404,7 @@ def service(tmp_path: Path) -> Iterator[IndexService]:
 
 def until(condition: Callable[[], bool]) -> None:
     """Wait for something that another process does."""
-    limit = time.monotonic() + 60
+    limit = time.monotonic() + 180
     while not condition():
         assert time.monotonic() < limit
         time.sleep(0.01)

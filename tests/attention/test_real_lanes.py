@@ -12,7 +12,7 @@ from hermes_tui.sessions.mark_store import MarkStore
 from oracle.gateway import RealGateway
 from session_adapters.base import Environment
 
-PATIENCE = 10.0
+PATIENCE = 60.0
 """Seconds until what Hermes has written must be said; on an idle machine it is at once."""
 
 

@@ -6,6 +6,7 @@ no write waits (`O_NONBLOCK`; ssh, Node and others do), and loses what did not f
 
 from __future__ import annotations
 
+import codecs
 import io
 import os
 import select
@@ -15,6 +16,10 @@ if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
 
 __all__ = ["patient"]
+
+_PLAIN = dict(zip("─━│┃┌┐└┘├┤┬┴┼╭╮╰╯▸•·…–—’“”", '--||+++++++++++++>*..--\'""', strict=True))
+"""What stands for signs that the encoding of the user's locale has not; a question mark for others."""
+_ERRORS = "hermes_tui.in_cells"
 
 
 class _Raw(io.RawIOBase):
@@ -46,5 +51,16 @@ class _Raw(io.RawIOBase):
 
 
 def patient(file: TextIO) -> io.TextIOWrapper:
-    """What writes where `file` does, as it encodes, and raises no `OSError`."""
-    return io.TextIOWrapper(io.BufferedWriter(_Raw(file.fileno())), encoding=file.encoding, errors=file.errors)
+    """What writes where `file` does, in its encoding, and raises no `OSError`. What that encoding has not takes as
+    many columns as it would."""
+    codecs.register_error(_ERRORS, _in_cells)
+    return io.TextIOWrapper(io.BufferedWriter(_Raw(file.fileno())), encoding=file.encoding, errors=_ERRORS)
+
+
+def _in_cells(error: UnicodeError) -> tuple[str, int]:
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    from rich.cells import cell_len  # not before the first picture
+
+    missing = error.object[error.start : error.end]
+    return "".join(_PLAIN.get(sign, "?" * cell_len(sign)) for sign in missing), error.end

@@ -213,6 +213,24 @@ def test_a_terminal_that_goes_away_ends_it(start: Start, claude_home: ClaudeHome
     assert not list(claude_home.home.rglob("*.log"))
 
 
+def test_signs_that_the_encoding_has_not_keep_their_columns(claude_home: ClaudeHome) -> None:
+    """They were written as `\\u2502`, six columns each, over what stands beside them."""
+    variables = {"PYTHONIOENCODING": "ascii"}
+    terminal = Terminal(
+        [sys.executable, "-m", "hermes_tui"], home=claude_home.home, size=(140, 24), variables=variables
+    )
+    try:
+        terminal.until("40 sessions")
+        terminal.until("+---")
+        terminal.quiet()
+        assert "\\u" not in terminal.text
+        assert terminal.text.splitlines()[0].endswith("40 sessions")
+        terminal.send("q")
+        assert terminal.wait() == 0
+    finally:
+        terminal.close()
+
+
 def test_a_terminal_in_which_no_write_waits_is_waited_for(claude_home: ClaudeHome) -> None:
     """Another program has left it in that mode; what did not fit was lost, and no picture and no end came after."""
     no_wait = "import os, sys; os.set_blocking(2, False); os.execv(sys.executable, sys.orig_argv[:1] + sys.argv[1:])"

@@ -22,7 +22,7 @@ from session_adapters.reading.ends import marked_lines
 from session_adapters.reading.files import open_file
 from session_adapters.reading.folders import problem_in, report_damage
 from session_adapters.reading.lines import is_whole, lines
-from session_adapters.reading.searchable import Text
+from session_adapters.reading.searchable import Rewritten, Text
 from session_adapters.session_counts import SessionFold, messages_usage
 from session_adapters.transcript import PAGE, PART, Builder, Change, Transcript
 from session_adapters.usage import Usage
@@ -131,7 +131,9 @@ def _texts(reader: LinesReader, source: Source, report: Report) -> Iterator[Text
         return
     except OSError as error:
         report(problem_in(source, f"cannot be read: {reason_of(error)}"))
-    report_damage(source, reader.builder.damaged, report)
+    except Rewritten as error:  # while it was read
+        report(problem_in(source, str(error)))
+    report_damage(source, reader.builder.damaged, report, session_id=reader.session_id)
 
 
 B = TypeVar("B", bound=Builder)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import ClassVar
 
 from session_adapters.base import (
@@ -18,7 +20,7 @@ from session_adapters.base import (
     SessionUnreadable,
     Source,
 )
-from session_adapters.gemini.builder import GeminiBuilder
+from session_adapters.gemini.builder import GeminiBuilder, GeminiFacts
 from session_adapters.gemini.document import GeminiDocumentTranscript, is_document
 from session_adapters.gemini.places import (
     DOCUMENT,
@@ -31,6 +33,7 @@ from session_adapters.gemini.places import (
 )
 from session_adapters.gemini.summary import PROBE, GeminiCounts, GeminiSurvey, summary_of, survey
 from session_adapters.growing.counter import Begun, Pairs
+from session_adapters.growing.texts import LinesReader
 from session_adapters.jsonl_adapter import JsonlAdapter, JsonlTranscript
 from session_adapters.model import Session, SessionSummary
 from session_adapters.reading.damaged_places import reading_session
@@ -152,17 +155,22 @@ class GeminiAdapter(JsonlAdapter):
         """Id and directory of a log, by its first line alone."""
         folder = project_folder(source)
         cwd = self._projects.directory(gemini_home(self.environment), folder) if folder else None
-        builder = GeminiBuilder(glance=True)
         try:
             with open_file(source.path) as fd:
-                first = next(lines(fd, 0, min(source.size, self.head)), None)
+                facts = self._first(fd)
         except OSError:
             return None  # `summaries` reports it
-        if cwd is None or first is None or not first.complete:
+        if cwd is None:
             return None
-        builder.feed(first)
-        facts = builder.facts
         return (facts.session_id, cwd) if facts.session_id and facts.kind != "subagent" else None
+
+    def _first(self, fd: int) -> GeminiFacts:
+        """What the first line says. Raises `OSError`."""
+        builder = GeminiBuilder(glance=True)
+        for line in islice(lines(fd, 0, min(os.fstat(fd).st_size, self.head)), 1):
+            if line.complete:
+                builder.give(line)
+        return builder.facts
 
     def _summary(self, source: Source, found: GeminiSurvey) -> SessionSummary:
         folder = project_folder(source)
@@ -209,6 +217,17 @@ class GeminiAdapter(JsonlAdapter):
         summary = self._summary(source, found)
         lost = not found.builder.facts.records or summary.raw.get("idIsLost")
         return bool(lost) or summary.session_id == session_id
+
+    # Searching ---------------------------------------------------------------------------------------------
+
+    def text_reader(self, source: Source) -> LinesReader | None:
+        """See `Adapter.text_reader`. A document is written anew as a whole; of a log that does not begin with a
+        header a later line may say which session it is."""
+        if not survey(source.path, head=self.head, tail=self.tail, exact=False).has_conversation:
+            return None
+        with open_file(source.path) as fd:
+            session_id = "" if is_document(read_at(fd, 0, PROBE)) else self._first(fd).session_id
+        return LinesReader(source.path, session_id, GeminiBuilder()) if session_id else None
 
     # Native commands ---------------------------------------------------------------------------------------
 

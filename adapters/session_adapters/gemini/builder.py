@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
 import sys
-from collections import deque
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 from itertools import count
@@ -12,27 +10,21 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from session_adapters.gemini.records import DECODER, GeminiRecord, Update, damage
+from session_adapters.gemini.records import DECODER, GeminiRecord, Update, damage, record_place
 from session_adapters.gemini.replay import Replay, ReplayedTurn
+from session_adapters.gemini.settling import settles_from
 from session_adapters.gemini.turns import Turn, is_context, turn_of
-from session_adapters.growing.hashes import Hashes
 from session_adapters.model import Message, MessageKind, Role, ToolResult
 from session_adapters.reading.bounds import CUT, TEXT_LIMIT
 from session_adapters.reading.lines import Line
 from session_adapters.times import parse_time
 from session_adapters.transcript import Builder, first_difference
 
-__all__ = ["GeminiBuilder", "GeminiFacts"]
+__all__ = ["KEPT", "GeminiBuilder", "GeminiFacts"]
 
 _COMPACTED = "Conversation compressed"
-_KEPT = 64
+KEPT = 64
 """Turns that are kept of a long log: a reply is written again when its calls have results."""
-_NAME = rb'\s*\{\s*"id"\s*:\s*"([^"]*)"'
-_NAMES = re.compile(rb"(?:\A|\})" + _NAME)
-"""The name of the turn that a line records; of a damaged line, all that stand in it."""
-_LISTED = re.compile(rb"[\[,]" + _NAME)
-"""Those of the turns in a list that takes the place of what stood above it, and of calls."""
-_NAMELESS = re.compile(rb'\s*\{\s*"(?:\$set|sessionId)"\s*:')
 _STAMP = b'{"$set":{"lastUpdated":"'
 """How a line begins that follows every message and says nothing else."""
 
@@ -119,7 +111,7 @@ class GeminiBuilder(Builder):
             self.damaged.add(line.offset, damage(line.data))
             self._replay.lost()
         for number, record in enumerate(records):
-            self.take(record, f"@{line.offset}.{number}" if number else f"@{line.offset}")
+            self.take(record, record_place(line.offset, number))
 
     def note(self, line: Line) -> None:
         """Take of a line only what it says of the session itself: those before it were left out."""
@@ -138,7 +130,7 @@ class GeminiBuilder(Builder):
             self.replays = True
             self._replay.rewind(record.rewind_to)
             self._stale = True
-        elif record.id is not None or record.role is not None or (record.type and record.session_id is None):
+        elif record.is_message:
             self._message(record, place)
         elif (update := record.update) is not None:
             self.facts.named(update)
@@ -210,37 +202,21 @@ class GeminiBuilder(Builder):
     def look_ahead(self, found: Iterable[Line]) -> None:
         """See `Builder.look_ahead`: messages settle behind the last record that takes something back or speaks of a
         turn that is not among the last ones."""
-        last, before, settling = deque[int](maxlen=_KEPT), Hashes(), 0
-        for line in found:
-            named = [hash(one) for one in _NAMES.findall(line.data)]
-            takes_back = any(mark in line.data for mark in self.replaying)
-            if takes_back:
-                named += [hash(one) for one in _LISTED.findall(line.data)]
-            if takes_back or not (named or _NAMELESS.match(line.data)):
-                settling = line.offset + 1
-            for one in named:
-                if one in last:
-                    continue
-                if one in before:
-                    settling = line.offset + 1
-                if len(last) == _KEPT:
-                    before.add(last[0])
-                last.append(one)
-        self._settling = settling
+        self._settling = settles_from(found, KEPT)
 
     def settled(self) -> int:
         """See `Builder.settled`: all but those of the last turns, where the lines that follow are known."""
         if self.offset < self._settling:
             return 0
         # Asked for, the messages are made anew where they have to be.
-        return self._replay.before(_KEPT) if self.messages else 0
+        return self._replay.before(KEPT) if self.messages else 0
 
     def drop(self, indices: set[int], *, handed_over: bool = False) -> None:
         """See `Builder.drop`: of those that are settled."""
         done = [self.messages[index] for index in indices]
         self._answered.difference_update(one.tool_result.tool_call_id for one in done if one.tool_result is not None)
         if done:
-            self._replay.let_go(_KEPT)
+            self._replay.let_go(KEPT)
         super().drop(indices, handed_over=handed_over)
 
     # Messages ----------------------------------------------------------------------------------------------

@@ -30,6 +30,7 @@ __all__ = [
     "Thought",
     "Update",
     "damage",
+    "record_place",
     "token_usage",
     "usage_of_line",
 ]
@@ -155,6 +156,12 @@ class GeminiRecord(Struct, rename="camel"):
     safety_ratings: Any = None
     finish_reason: Any = None
 
+    @property
+    def is_message(self) -> bool:
+        """It records a message, and is no header and no change."""
+        named = self.id is not None or self.role is not None or bool(self.type and self.session_id is None)
+        return named and self.rewind_to is None
+
 
 DECODER = Decoder(GeminiRecord)
 
@@ -173,6 +180,11 @@ def damage(data: bytes) -> str:
     except ValueError:
         return "not a record, or only part of one, could be read"
     return "the record has another form than expected"
+
+
+def record_place(offset: int, number: int) -> str:
+    """What stands for the id of a record that has none: where its line begins, and which of several there it is."""
+    return f"@{offset}.{number}" if number else f"@{offset}"
 
 
 def token_usage(tokens: GeminiTokens | None) -> TokenUsage | None:

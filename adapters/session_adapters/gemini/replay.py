@@ -44,7 +44,11 @@ class Replay:
         self._resuming = False
         self._pending: list[Turn] | None = None
         self._gone = Hashes()
-        """Of all names of turns that were let go of, and of the calls that they answered."""
+        """Of all names of turns that were let go of."""
+        self._gone_answers = Hashes()
+        """Of the calls that those answered."""
+        self._gone_calls = Hashes()
+        """Of the calls in them that nothing has answered."""
         self.goes_back = False
         """A record changed what was let go of."""
 
@@ -60,7 +64,7 @@ class Replay:
         """A message record: its entry, and whether it is a new one at the end; None when more has changed."""
         settled = self._settle()
         self._resuming = False
-        self.goes_back = self.goes_back or hash(turn.id) in self._gone
+        self.goes_back = self.goes_back or self._is_of_gone(turn)
         entry = self._view.get(turn.id) or self._standing(turn.id)
         if entry is not None:
             entry.turn = merged(entry.turn, turn, restored=False)
@@ -107,23 +111,47 @@ class Replay:
 
     def is_answered(self, call_id: str) -> bool:
         """Whether a turn that was let go of brought the result of the call."""
-        return hash(call_id) in self._gone
+        return hash(call_id) in self._gone_answers
 
     def before(self, kept: int) -> int:
         """How many messages were made of all turns but the last, of which the next records speak in most sessions."""
-        return 0 if self._pending is not None else sum(entry.count for entry in self.entries[:-kept])
+        return sum(entry.count for entry in self.entries[: self._cut(kept)])
 
     def let_go(self, kept: int) -> None:
         """Forget those turns: `goes_back` says where a record speaks of one of them."""
-        number = self.before(kept)
-        done = {id(entry): entry for entry in self.entries[:-kept]}
-        for names in (self._known, self._view, self._answers):
+        cut, number = self._cut(kept), self.before(kept)
+        done = {id(entry): entry for entry in self.entries[:cut]}
+        for entry in done.values():
+            for call in entry.turn.calls:
+                if call.tool_call_id not in self._answers:
+                    self._gone_calls.add(hash(call.tool_call_id))
+        for names, gone in ((self._known, self._gone), (self._view, self._gone), (self._answers, self._gone_answers)):
             for name in [name for name, entry in names.items() if id(entry) in done]:
                 del names[name]
-                self._gone.add(hash(name))
-        self.entries = self.entries[-kept:]
+                gone.add(hash(name))
+        self.entries = self.entries[cut:]
         for entry in self.entries:
             entry.first -= number
+
+    def _cut(self, kept: int) -> int:
+        """How many turns stand before the last ones, and before the calls whose results those brought: either is
+        made anew with the other."""
+        if self._pending is not None:
+            return 0
+        cut = max(0, len(self.entries) - kept)
+        wanted = self._answered_by(cut, len(self.entries))
+        for at in range(cut - 1, -1, -1):
+            if wanted and any(call.tool_call_id in wanted for call in self.entries[at].turn.calls):
+                wanted |= self._answered_by(at, cut)
+                cut = at
+        return cut
+
+    def _answered_by(self, start: int, stop: int) -> set[str]:
+        found = ((result.tool_call_id, one) for one in self.entries[start:stop] for result in one.turn.results)
+        return {call_id for call_id, one in found if self._answers.get(call_id) is one}
+
+    def _is_of_gone(self, turn: Turn) -> bool:
+        return hash(turn.id) in self._gone or any(hash(one.tool_call_id) in self._gone_calls for one in turn.results)
 
     def _settle(self) -> bool:
         pending, self._pending = self._pending, None

@@ -45,6 +45,8 @@ class LinesReader(TextReader):
         """See `TextReader.read`."""
         with open_file(self._path) as fd:
             status = os.fstat(fd)
+            if self._file is None:
+                self.builder.look_ahead(lines(fd, 0, status.st_size))
             file = self._file = self._file or GrowingFile(fd)
             if not file.goes_on(fd, status):
                 raise Rewritten(f"{self._path} is another file now")
@@ -80,11 +82,14 @@ class LinesReader(TextReader):
             self._forget(settled)
 
     def _note_change(self) -> None:
+        if self.builder.goes_back:
+            raise Rewritten(f"{self._path} says now that something long before was another")
+        messages = self.builder.messages  # made anew where they have to be
         changed = self.builder.take_change()
         if changed is None:
             return
         self._fresh = min(self._fresh, changed)
-        now = self.builder.messages[changed : len(self._kept)]
+        now = messages[changed : len(self._kept)]
         if self._kept[changed:] != [message.id for message in now]:
             # Codex' summary of a conversation is a reply like any other until the record behind it says what it was.
             raise Rewritten(f"{self._path} says now that a message was another one")

@@ -164,20 +164,28 @@ def test_a_json_value_is_its_words() -> None:
 
 LINES = {
     agent: [path.read_bytes() for path in homes(agent)[0].rglob("*.jsonl") if path.stat().st_size < 400_000]
-    for agent in ("claude", "codex")
+    for agent in ("claude", "codex", "gemini")
 }
+PLACES = {
+    "claude": ".claude/projects/-p",
+    "codex": ".codex/sessions/2026/03/01",
+    "gemini": ".gemini/tmp/shop/chats",
+}
+TAKEN_BACK = (b'"type":"compacted"', b'"messages":', b'"$rewindTo":')
+"""What has a log read anew."""
 
 
-@pytest.mark.parametrize("agent", ["claude", "codex"])
+@pytest.mark.parametrize("agent", PLACES)
 @given(data=st.data())
 @examples(25)
 def test_what_is_read_in_pieces_is_what_is_read_at_once(
     agent: str, data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     """A file that grows, cut anywhere, also within a line: keeping the latest of each message gives the whole. Where
-    Codex was cut between a summary and the record that says it is one, it is read anew, as the index does."""
+    Codex was cut between a summary and the record that says it is one, it is read anew, as the index does; a log of
+    Gemini's before a list that takes the place of what stood there."""
     home = tmp_path_factory.mktemp("growing")
-    folder = home / (".claude/projects/-p" if agent == "claude" else ".codex/sessions/2026/03/01")
+    folder = home / PLACES[agent]
     folder.mkdir(parents=True)
     path = folder / "3f0e2a10-0000-4000-8000-000000000001.jsonl"
     content = data.draw(st.sampled_from(LINES[agent]))
@@ -186,7 +194,7 @@ def test_what_is_read_in_pieces_is_what_is_read_at_once(
     path.write_bytes(content[: cuts[0]] if cuts else content)
     reader = adapter.text_reader(next(iter(adapter.sources(ignore))))
     if reader is None:
-        return  # one that builds on another rollout is read as a whole
+        return  # one that builds on another rollout, or has nothing but a header, is read as a whole
     latest: dict[tuple[int, str], Text] = {}
     anew = 0
     for cut in [*cuts, len(content)]:
@@ -199,7 +207,7 @@ def test_what_is_read_in_pieces_is_what_is_read_at_once(
             if reader is None:
                 return  # a helper's records inside a main file are another session's
             latest = {(number, text.message_id): text for number, text in reader.read()}
-    assert anew <= content.count(b'"type":"compacted"')
+    assert anew <= sum(map(content.count, TAKEN_BACK))
     whole = list(adapter.texts(next(iter(adapter.sources(ignore))), ignore))
     assert sorted(latest.values()) == sorted(whole)
 

@@ -30,7 +30,7 @@ from session_adapters.hector.places import HectorServer, Trouble, is_there, plac
 from session_adapters.hector.reader import Database, File, HectorReader
 from session_adapters.hector.server import Server, ServerLook
 from session_adapters.hector.summary import HectorFold, database_facts, database_summaries, shown
-from session_adapters.hector.transcript import HectorTranscript
+from session_adapters.hector.transcript import HectorTranscript, session_texts
 from session_adapters.model import Problem, Session, SessionSummary
 from session_adapters.reading.searchable import Text
 from session_adapters.reading.sqlite import DatabaseMissing, DatabaseUnreadable, database_source
@@ -273,6 +273,14 @@ class HectorAdapter(Adapter):
         for one in self.searched(source, report) if session_id is None else [session_id]:
             if not self._is_counted_elsewhere(source, one):
                 yield from super().texts(source, report, one)
+
+    def session_texts(self, source: Source, session_id: str) -> Iterator[Text]:
+        """See `Adapter.session_texts`."""
+        session_id = scrub(session_id)
+        parts = _parts(source, session_id)
+        with reading_stored(self.name, session_id, source.path):
+            database = self._database(source)
+        return session_texts(database, session_id, parts)
 
     def _is_counted_elsewhere(self, source: Source, session_id: str) -> bool:
         try:

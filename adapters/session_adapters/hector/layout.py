@@ -25,6 +25,8 @@ CONTENT_LIMIT = 32 << 20
 """Bytes. A larger row is named and never held in memory."""
 _PART = 500
 """Rows read in one statement."""
+_BESIDE = 256
+"""Bytes of a row beside its large texts, more than it has."""
 
 Owner = tuple[str, ...]
 """What rows say of the session they belong to: its id, in v2 with app and user."""
@@ -196,7 +198,7 @@ class HectorLayout(ABC):
             place = as_text(place)
         return tuple(text or "" for text in texts[:width]), HectorMark(
             place=place,
-            id=key or f"row-{place}",
+            id=self._id(key, place),
             role=role or "",
             author=author or "",
             size=as_int(size) or 0,
@@ -248,10 +250,19 @@ class HectorLayout(ABC):
 
     def newest(self, owner: Owner, marks: Sequence[HectorMark]) -> list[HectorRow]:
         """The same, read from the last on: what there is no room for are the first."""
+        return list(self._backwards(owner, marks))[::-1]
+
+    def within(self, owner: Owner, marks: Sequence[HectorMark]) -> Sequence[HectorMark]:
+        """The rows that `newest` gives. What they say is not held."""
+        if not first_of_newest([mark.size + _BESIDE for mark in marks]):
+            return marks
+        return [row.mark for row in self._backwards(owner, marks)][::-1]
+
+    def _backwards(self, owner: Owner, marks: Sequence[HectorMark]) -> Iterator[HectorRow]:
         at = first_of_newest([mark.size if mark.size <= CONTENT_LIMIT else 0 for mark in marks])
         if at:
             self._leave(owner, at)
-        return list(self.read(owner, marks[at:][::-1]))[::-1]
+        return self.read(owner, marks[at:][::-1])
 
     def _values(self, owner: Owner, marks: Sequence[HectorMark], ration: Ration) -> dict[Any, Any]:
         if not marks:
@@ -259,14 +270,21 @@ class HectorLayout(ABC):
         place = self.reader.place(self.key)
         same = "" if place == "rowid" else "".join(f' AND "{name}" = ?' for name in self.owners)
         query = (
-            f"SELECT {place}, {self.reader.select(self.have, self.wanted)} FROM {self.table}"  # noqa: S608
+            f"SELECT {place}, {self.reader.select(self.have, (self.key, *self.wanted))} FROM {self.table}"  # noqa: S608
             f" WHERE {place} IN ({self.reader.listed(1)}){same}"
         )
+        ids = {mark.place: mark.id for mark in marks}
         found: dict[Any, Any] = {}
         rows = self.reader.run(query, keys_json((mark.place,) for mark in marks), *owner if same else ())
-        for key, *values in ration.take(rows):
-            found[as_text(key) if isinstance(key, bytes) else key] = values
+        for key, own, *values in ration.take(rows):
+            where = as_text(key) if isinstance(key, bytes) else key
+            if ids.get(where) == self._id(own, where):  # the place may be another row's since it was listed
+                found[where] = values
         return found
+
+    @staticmethod
+    def _id(key: Any, place: Any) -> str:
+        return as_text(key) or f"row-{place}"
 
     def _found(self, mark: HectorMark, values: Any) -> HectorRow:
         if mark.size > CONTENT_LIMIT:

@@ -43,7 +43,7 @@ from session_adapters.hermes.old_transcripts import (
 )
 from session_adapters.hermes.session_queries import HermesSchema, take_census
 from session_adapters.hermes.summaries import summaries_of
-from session_adapters.hermes.texts import new_texts
+from session_adapters.hermes.texts import new_texts, session_texts
 from session_adapters.hermes.transcript import HermesTranscript
 from session_adapters.hermes.usage import read_usage
 from session_adapters.model import Problem, Session, SessionSummary
@@ -300,6 +300,12 @@ class HermesAdapter(Adapter):
         if found is None:
             return super().texts(source, report, session_id)  # which reports what cannot be read
         return chain.from_iterable(one.texts for one in found)
+
+    def session_texts(self, source: Source, session_id: str) -> Iterator[Text]:
+        """See `Adapter.session_texts`."""
+        if source.layout in _FILES:
+            return super().session_texts(source, session_id)
+        return session_texts(source.path, scrub(session_id))
 
     def new_texts(self, source: Source, report: Report, marks: Mapping[str, str]) -> Iterator[SessionTexts] | None:
         """See `Adapter.new_texts`."""

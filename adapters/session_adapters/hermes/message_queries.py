@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from array import array
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import apsw
@@ -12,7 +14,7 @@ from session_adapters.hermes.records import MESSAGES, HermesMessageRow
 from session_adapters.hermes.session_queries import CONTENT_LIMIT, HermesSchema
 from session_adapters.reading.bounds import excess
 from session_adapters.reading.damaged_places import Damage
-from session_adapters.reading.sqlite_limits import SESSION_ROWS, Ration
+from session_adapters.reading.sqlite_limits import SESSION_ROWS, Ration, first_of_newest
 from session_adapters.reading.sqlite_rows import DAMAGE, as_int, as_text, each_or_alone, select_list
 
 __all__ = ["ALL", "HermesMark", "HermesRows"]
@@ -111,15 +113,64 @@ def session_rows(connection: apsw.Connection, schema: HermesSchema, session_id: 
     """The rows of a session after an id."""
     ids = [id_ for id_ in page_ids(connection, session_id, ALL, SESSION_ROWS) if id_ > after]
     read = read_rows(connection, schema, ids)
-    if len(ids) < SESSION_ROWS:
-        return read
+    return read._replace(left=read.left + _before(connection, session_id, after, len(ids)))
+
+
+def _before(connection: apsw.Connection, session_id: str, after: int, number: int) -> int:
+    """How many rows of a session after an id are before the last `number`, which are all that are looked at."""
+    if number < SESSION_ROWS:
+        return 0
     query = "SELECT count(*) FROM messages WHERE session_id = ?1 AND +id > ?2"
-    ((number,),) = connection.execute(query, (session_id, after))
-    return read._replace(left=read.left + number - len(ids))
+    ((every,),) = connection.execute(query, (session_id, after))
+    return int(every) - number
+
+
+def sized_ids(
+    connection: apsw.Connection, schema: HermesSchema, session_id: str
+) -> tuple[Sequence[int], Sequence[int], int]:
+    """The rows that `session_rows` reads of a session: their ids, the bytes in each, and how many rows before
+    them are left out. Nothing that they say is held."""
+    sizes = " + ".join(f"coalesce(octet_length({name}), 0)" for name in MESSAGES.names if name in schema.messages)
+    query = f"SELECT id, {sizes} FROM messages WHERE session_id = ?1 ORDER BY +id DESC LIMIT {SESSION_ROWS}"  # noqa: S608
+    ids, bytes_of = array("q"), array("q")
+    try:
+        for id_, size in connection.execute(query, (session_id,)):
+            ids.append(id_)
+            bytes_of.append(size)
+    except DAMAGE:  # reading them one by one says which
+        ids = array("q", page_ids(connection, session_id, ALL, SESSION_ROWS)[::-1])
+        bytes_of = array("q", [0] * len(ids))
+    left = _before(connection, session_id, -ALL, len(ids))
+    ids.reverse()
+    bytes_of.reverse()
+    if not first_of_newest(bytes_of):
+        return ids, bytes_of, left
+    kept, ration = array("q"), Ration()
+    for rows in _backwards(connection, schema, ids, ration, []):
+        kept.extend(row.id for row in rows)
+    kept.reverse()
+    return kept, array("q", (bytes_of[bisect_left(ids, id_)] for id_ in kept)), left + len(ids) - len(kept)
 
 
 def read_rows(connection: apsw.Connection, schema: HermesSchema, ids: Sequence[int]) -> HermesRows:
     """The rows with these ids; where that is too much at once, the last of them."""
+    found: list[HermesMessageRow] = []
+    lost: list[tuple[int, str]] = []
+    ration = Ration()
+    for rows in _backwards(connection, schema, ids, ration, lost):
+        found += rows
+    left = len(ids) - len(found) if ration.spent else 0
+    return HermesRows(found[::-1], lost[::-1], left)
+
+
+def _backwards(
+    connection: apsw.Connection,
+    schema: HermesSchema,
+    ids: Sequence[int],
+    ration: Ration,
+    lost: list[tuple[int, str]],
+) -> Iterator[list[HermesMessageRow]]:
+    """The rows with these ids from the last on, some at a time, as far as there is room."""
     names = [name for name in MESSAGES.names if name != "content"]
     content = (
         f"CASE WHEN octet_length(content) <= {CONTENT_LIMIT} THEN CAST(content AS BLOB) END, octet_length(content)"
@@ -130,26 +181,23 @@ def read_rows(connection: apsw.Connection, schema: HermesSchema, ids: Sequence[i
         f"SELECT {content}, {select_list(schema.messages, names)} FROM messages"  # noqa: S608 - names of our own
         " WHERE id IN (SELECT value FROM json_each(?1)) ORDER BY id DESC"
     )
-    found: list[HermesMessageRow] = []
-    lost: list[tuple[int, str]] = []
-    ration = Ration()
     for stop in range(len(ids), 0, -_PART):
         part = ids[max(0, stop - _PART) : stop]
         rows: list[Any] = each_or_alone(
             part[::-1],
-            lambda some: ration.take(connection.execute(query, (json.dumps(some),))),
+            lambda some: ration.take(connection.execute(query, (json.dumps(list(some)),))),
             lambda id_, error: lost.append((id_, f"the row is damaged ({error})")),
         )
+        found: list[HermesMessageRow] = []
         for body, size, *rest in rows:
             values = dict(zip(names, rest, strict=True))
             values["content"] = body
             if (size or 0) > CONTENT_LIMIT:
                 lost.append((as_int(values["id"]) or 0, f"its text is too large to be read ({size} bytes)"))
             found.append(MESSAGES.read([values[name] for name in MESSAGES.names]))
+        yield found
         if ration.spent:
-            break
-    left = len(ids) - len(found) if ration.spent else 0
-    return HermesRows(found[::-1], lost[::-1], left)
+            return
 
 
 def exists(connection: apsw.Connection, session_id: str) -> bool:

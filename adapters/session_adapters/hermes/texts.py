@@ -10,21 +10,25 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from itertools import islice
 from typing import Any
 from zlib import crc32
 
 import apsw
 
-from session_adapters.hermes.message_queries import ALL, read_rows, session_rows
+from session_adapters.hermes.message_queries import ALL, exists, read_rows, session_rows, sized_ids
 from session_adapters.hermes.messages import HermesConversation
 from session_adapters.hermes.records import HermesMessageRow
 from session_adapters.hermes.session_queries import HermesSchema
-from session_adapters.reading.bounds import excess
-from session_adapters.reading.searchable import SessionTexts, Text, texts_of
+from session_adapters.model import SessionUnreadable
+from session_adapters.reading.bounds import excess, unread
+from session_adapters.reading.damaged_places import Damage
+from session_adapters.reading.searchable import PagedTexts, SessionTexts, Text, pages, texts_of
 from session_adapters.reading.sqlite import DatabaseUnreadable, read_database
 from session_adapters.reading.sqlite_rows import as_text, select_list
+from session_adapters.reading.units import SessionGone, reading_stored
 
-__all__ = ["PAGE_ROWS", "new_texts"]
+__all__ = ["PAGE_ROWS", "new_texts", "session_texts"]
 
 Otherwise = Callable[[str], Iterable[Text]]
 """Gives what can be read of a session in a part of the file that is damaged."""
@@ -111,26 +115,80 @@ def _session_texts(path: str, session_id: str, mark: _Mark, otherwise: Otherwise
 
 def _from(path: str, session_id: str, known: int | None, otherwise: Otherwise, cut: Cut) -> Iterator[Text]:
     """The texts of the rows after the id `known`, or of all."""
+    reading = _Pages(path, session_id)
+    try:
+        yield from reading.texts() if known is None else reading.added(known)
+    except DatabaseUnreadable:
+        yield from islice(otherwise(session_id), reading.given, None)
+        return
+    if reading.left:
+        cut(session_id, excess(reading.left))
 
-    def read(connection: apsw.Connection) -> tuple[list[Text], int]:
+
+def session_texts(path: str, session_id: str) -> Iterator[Text]:
+    """See `Adapter.session_texts`."""
+    reading = _Pages(path, session_id)
+    with reading_stored("hermes", session_id, path):
+        yield from reading.texts(listed=True)
+    if reading.left:
+        raise SessionUnreadable(excess(reading.left))
+    if reading.damaged:
+        raise SessionUnreadable(unread(len(reading.damaged)))
+
+
+class _Pages:
+    """Reads the texts of a session. Raises as `read_database` does, also after some of them."""
+
+    def __init__(self, path: str, session_id: str) -> None:
+        self._path, self._session_id = path, session_id
+        self.given = self.left = 0
+        """Texts so far; rows for which there is no room."""
+        self.damaged = Damage()
+
+    def texts(self, *, listed: bool = False) -> Iterator[Text]:
+        """All of them, a page at a time. With `listed` raises `SessionGone` for one that has no row of its own."""
+        texts = PagedTexts(self._session_id)
+        ids, sizes, self.left = read_database(self._path, partial(self._ids, listed))
+        for span in pages(sizes):
+            conversation, left = read_database(self._path, partial(self._page, ids[span]))
+            self.damaged.extend(conversation.damaged)
+            self.left += left
+            yield from self._counted(texts.of(conversation.messages))
+
+    def added(self, known: int) -> Iterator[Text]:
+        """Those of the rows after the id `known`."""
+        texts, self.left = read_database(self._path, partial(self._after, known))
+        yield from self._counted(texts)
+
+    def _counted(self, texts: Iterable[Text]) -> Iterator[Text]:
+        for text in texts:
+            self.given += 1
+            yield text
+
+    def _ids(self, listed: bool, connection: apsw.Connection) -> tuple[Sequence[int], Sequence[int], int]:
+        schema = HermesSchema.of(connection)
+        if listed and not exists(connection, self._session_id):
+            raise SessionGone(self._session_id)
+        return sized_ids(connection, schema, self._session_id) if schema.has_messages else ((), (), 0)
+
+    def _page(self, ids: Sequence[int], connection: apsw.Connection) -> tuple[HermesConversation, int]:
+        rows = read_rows(connection, HermesSchema.of(connection), ids)
+        conversation = HermesConversation(None)
+        for row in rows.rows:
+            conversation.add(row)
+        rows.tell(conversation.damaged)
+        return conversation, rows.left
+
+    def _after(self, known: int, connection: apsw.Connection) -> tuple[list[Text], int]:
         schema = HermesSchema.of(connection)
         if not schema.has_messages:
             return [], 0
-        rows, _, left = session_rows(connection, schema, session_id, -ALL if known is None else known)
-        above = _asking(connection, schema, session_id, known, rows) if known is not None else []
+        rows, _, left = session_rows(connection, schema, self._session_id, known)
+        above = _asking(connection, schema, self._session_id, known, rows)
         conversation = HermesConversation(None)
         for row in (*above, *rows):
             conversation.add(row)
-        return list(texts_of(session_id, conversation.messages, len(above))), left
-
-    try:
-        texts, left = read_database(path, read)
-    except DatabaseUnreadable:
-        yield from otherwise(session_id)
-        return
-    if left:
-        cut(session_id, excess(left))
-    yield from texts
+        return list(texts_of(self._session_id, conversation.messages, len(above))), left
 
 
 def _asking(

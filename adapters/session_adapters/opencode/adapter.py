@@ -29,14 +29,14 @@ from session_adapters.opencode.listing import Note, database_facts, database_sum
 from session_adapters.opencode.native import fork_command, live_sessions, resume_command
 from session_adapters.opencode.schema import OpenCodeSchema, sessions_of
 from session_adapters.opencode.summary import OpenCodeFold
-from session_adapters.opencode.texts import new_texts
+from session_adapters.opencode.texts import new_texts, session_texts
 from session_adapters.opencode.transcript import OpenCodeTranscript
 from session_adapters.opencode.trees import TreeShelf, tree_sources
 from session_adapters.opencode.units import OpenCodeFacts, OpenCodeReader, OpenCodeStore, SessionGone
 from session_adapters.reading.damaged_places import reason_of
 from session_adapters.reading.folders import is_folder
 from session_adapters.reading.lineage import firsts_of_lines, once
-from session_adapters.reading.searchable import SessionTexts
+from session_adapters.reading.searchable import SessionTexts, Text
 from session_adapters.reading.sqlite import DatabaseMissing, DatabaseUnreadable, database_source, read_database
 from session_adapters.reading.units import reading_stored
 from session_adapters.session_counts import SessionFold
@@ -205,6 +205,12 @@ class OpenCodeAdapter(Adapter):
     def open(self, source: Source, session_id: str) -> Transcript:
         """See `Adapter.open`."""
         return OpenCodeTranscript(_shelf(source), session_id)
+
+    def session_texts(self, source: Source, session_id: str) -> Iterator[Text]:
+        """See `Adapter.session_texts`."""
+        if source.layout != _DATABASE:
+            return super().session_texts(source, session_id)
+        return session_texts(source.path, scrub(session_id))
 
     def new_texts(self, source: Source, report: Report, marks: Mapping[str, str]) -> Iterator[SessionTexts] | None:
         """See `Adapter.new_texts`."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain
@@ -10,17 +11,24 @@ from typing import NamedTuple
 
 import apsw
 
+from session_adapters.model import Message, SessionUnreadable
 from session_adapters.opencode.database import OpenCodeDatabase
 from session_adapters.opencode.listing import database_facts
 from session_adapters.opencode.tables import OpenCodeRows
 from session_adapters.opencode.units import Lost, OpenCodeFacts, OpenCodeReader, OpenCodeUnit, SessionGone
-from session_adapters.reading.searchable import SessionTexts, Text, mark_of, texts_of, unchanged
+from session_adapters.reading.bounds import excess, unread
+from session_adapters.reading.damaged_places import Damage
+from session_adapters.reading.searchable import SessionTexts, Text, mark_of, pages, texts_of, unchanged
 from session_adapters.reading.sqlite import DatabaseUnreadable, read_database
+from session_adapters.reading.sqlite_limits import first_of_newest
+from session_adapters.reading.units import reading_stored
 
-__all__ = ["OPEN", "new_texts"]
+__all__ = ["OPEN", "new_texts", "session_texts"]
 
 OPEN = 2
 """The last messages of a session, which are written again while an answer comes in."""
+_PART = 1200
+"""Bytes of a ration that a row takes besides its content, at most."""
 _BATCH = 50
 """Sessions that are looked at while a database is open once."""
 
@@ -113,3 +121,49 @@ def _added(path: str, looked: _Looked) -> list[Text] | None:
         return OpenCodeDatabase(path).visit(looked.id, read)
     except (DatabaseUnreadable, OSError, SessionGone):
         return None  # reading all of it says why
+
+
+# All of a session --------------------------------------------------------------------------------------------
+
+
+class _Listed(NamedTuple):
+    """A session before anything in it is read."""
+
+    units: Sequence[OpenCodeUnit]
+    damage: Damage
+    left: int
+
+
+def session_texts(path: str, session_id: str) -> Iterator[Text]:
+    """See `Adapter.session_texts`."""
+    database = OpenCodeDatabase(path)
+
+    def listed(reader: OpenCodeReader) -> _Listed:
+        units: Sequence[OpenCodeUnit] = reader.units()
+        damage = reader.damage
+        if first_of_newest([_size(unit) for unit in units]):
+            units = reader.within(units)
+        return _Listed(units, damage, reader.left)
+
+    def page(units: Sequence[OpenCodeUnit], reader: OpenCodeReader) -> tuple[list[Message], Damage, int]:
+        return list(chain.from_iterable(reader.read(units))), reader.damage, reader.left
+
+    with reading_stored("opencode", session_id, path):
+        units, damage, left = database.visit(session_id, listed)
+    for span in pages(array("q", map(_size, units))):
+        with reading_stored("opencode", session_id, path):
+            messages, lost, more = database.visit(session_id, partial(page, units[span]))
+        damage.extend(lost)
+        left += more
+        yield from texts_of(session_id, messages)
+    if left:
+        raise SessionUnreadable(excess(left))
+    if damage:
+        raise SessionUnreadable(unread(len(damage)))
+
+
+def _size(unit: OpenCodeUnit) -> int:
+    """Bytes of a ration that a message takes besides its own row, as far as they are known without reading it: the
+    row that told of its parts took some."""
+    own, (parts, inside) = unit.stamp[1], (*unit.stamp[3:5], 0, 0)[:2]
+    return (own or 0) + (inside or 0) + (parts + 1 if parts else 0) * _PART

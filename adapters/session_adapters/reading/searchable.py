@@ -17,10 +17,11 @@ from zlib import crc32
 from msgspec.structs import replace
 
 from session_adapters.model import Message
-from session_adapters.tool_names import NOTHING, ToolNames, names_of
+from session_adapters.tool_names import NOTHING, ToolNames, names_of, of_call
 from session_adapters.transcript import Transcript
 
 __all__ = [
+    "PagedTexts",
     "Rewritten",
     "SessionTexts",
     "Text",
@@ -28,9 +29,14 @@ __all__ = [
     "along",
     "flat",
     "mark_of",
+    "pages",
     "texts_of",
     "unchanged",
 ]
+
+PAGE_ROWS = 500
+PAGE_BYTES = 1 << 20
+"""Of one page, unless a single row has more."""
 
 
 class Text(NamedTuple):
@@ -156,6 +162,53 @@ def _tool_parts(message: Message, spoken: bool, answered: Iterable[str]) -> Iter
         output = flat(result.output)
         if output != message.content or spoken:
             yield output
+
+
+# By pages ----------------------------------------------------------------------------------------------------
+
+# Where a store lists the rows of a session without what is in them, no more than a page is held, and the store is
+# closed before its texts are handed on. A page is of one state of the store: what was added since the rows were
+# listed is not read, and what was taken out meanwhile is not given.
+
+
+def pages(sizes: Sequence[int]) -> Iterator[slice]:
+    """Which rows are a page, one page after the other, by how many bytes are in each."""
+    first, room = 0, PAGE_BYTES
+    for at, size in enumerate(sizes):
+        if at > first and (at - first >= PAGE_ROWS or room < size):
+            yield slice(first, at)
+            first, room = at, PAGE_BYTES
+        room -= size
+    if first < len(sizes):
+        yield slice(first, len(sizes))
+
+
+class PagedTexts:
+    """The texts of a session, of which only one page of messages is known at a time."""
+
+    def __init__(self, session_id: str) -> None:
+        self._session_id = session_id
+        self._called: dict[str, ToolNames] = {}
+        """What the calls of earlier pages are about, by their ids."""
+        self._named: dict[ToolNames, ToolNames] = {}
+        """The same names once."""
+
+    def of(self, page: Sequence[Message]) -> Iterator[Text]:
+        """Those of the next page. A result in it may answer a call of an earlier one, whose output is none without
+        the result."""
+        messages = list(page)
+        before: dict[str, ToolNames] = {}
+        for at, message in enumerate(messages):
+            result = message.tool_result
+            if result is not None and (names := self._called.get(result.tool_call_id)) is not None:
+                before[result.tool_call_id] = names
+                messages[at] = replace(message, tool_result=replace(result, linked=True))
+        for message, text in zip(messages, texts_of(self._session_id, messages, before=before), strict=True):
+            yield text
+            alone = len(message.tool_calls) == 1 and message.tool_result is None
+            for call in message.tool_calls:
+                names = text.names if alone else of_call(call)
+                self._called[call.tool_call_id] = self._named.setdefault(names, names)
 
 
 def along(transcript: Transcript, message_id: str) -> list[Message] | None:

@@ -105,15 +105,28 @@ class UnitReader(ABC, Generic[U]):
             found |= self.contents(units[at : at + _MANY])
         return [found.get(unit.id, []) for unit in units]
 
-    def newest(self, units: Sequence[U], size: int = _MANY) -> list[list[Message]]:
+    def newest(self, units: Sequence[U]) -> list[list[Message]]:
         """The messages of each of these units, read from the last on: what there is no room for are the first."""
         blocks: list[list[Message]] = []
-        for stop in range(len(units), 0, -size):
+        for _, some in self._backwards(units):
+            blocks += some
+        return blocks[::-1]
+
+    def within(self, units: Sequence[U]) -> list[U]:
+        """The units of which `newest` gives messages. What is in them is not held."""
+        kept: list[U] = []
+        for chunk, some in self._backwards(units):
+            kept += [unit for unit, block in zip(chunk, some, strict=True) if block]
+        return kept[::-1]
+
+    def _backwards(self, units: Sequence[U]) -> Iterator[tuple[Sequence[U], list[list[Message]]]]:
+        """Some units and the messages of each, the last ones first, as far as there is room."""
+        for stop in range(len(units), 0, -_MANY):
             if self.ration.spent:
                 self.left += stop
-                break
-            blocks += self.read(units[max(0, stop - size) : stop][::-1])
-        return blocks[::-1]
+                return
+            chunk = units[max(0, stop - _MANY) : stop][::-1]
+            yield chunk, self.read(chunk)
 
     def count(self, units: Sequence[U], fold: SessionFold) -> None:
         """Add up the same from the first on, as far as there is room."""

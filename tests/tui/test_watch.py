@@ -40,6 +40,7 @@ class Looked:
     def __init__(self, root: Path | None = None) -> None:
         self.count = 0
         self.agents: list[Collection[str] | None] = []
+        self.again = False
         self.processes = 0
         self.error: Exception | None = None
         self.root = root
@@ -47,9 +48,10 @@ class Looked:
     def glance(self) -> Snapshot:
         return Snapshot()
 
-    def refresh(self, agents: Collection[str] | None = None) -> Snapshot:
+    def refresh(self, agents: Collection[str] | None = None, *, again: bool = False) -> Snapshot:
         self.count += 1
         self.agents.append(agents)
+        self.again = again
         if self.error is not None:
             raise self.error
         places = (AgentPlace(agent="a", label="A", roots=(Root(path=self.root, exists=True),)),) if self.root else ()
@@ -94,10 +96,11 @@ def test_a_change_on_disk_is_seen_long_before_the_next_look(tmp_path: Path, monk
         (tmp_path / "new.jsonl").write_text("{}")
         wait(lambda: looked.count > before)
         assert [agents and set(agents) for agents in looked.agents] == [None, None, {"a"}]
+        assert not looked.again
         looked.agents.clear()
         watch.look_now()
         wait(lambda: looked.agents)
-        assert looked.agents == [None]
+        assert (looked.agents, looked.again) == ([None], True)
     finally:
         watch.stop()
 
@@ -209,7 +212,7 @@ class Partial(Looked):
         super().__init__(root)
         self._stops = stops
 
-    def refresh(self, agents: Collection[str] | None = None) -> Snapshot:
+    def refresh(self, agents: Collection[str] | None = None, *, again: bool = False) -> Snapshot:
         return replace(super().refresh(agents), partial=1)
 
     def complete(self, stop: Callable[[], bool]) -> Snapshot:
@@ -290,7 +293,7 @@ def test_what_changed_last_is_shown_before_all_is_read() -> None:
         def glance(self) -> Snapshot:
             return first
 
-        def refresh(self, agents: Collection[str] | None = None) -> Snapshot:
+        def refresh(self, agents: Collection[str] | None = None, *, again: bool = False) -> Snapshot:
             assert published == [first]
             done.set()
             return everything
@@ -305,7 +308,7 @@ def test_stopping_waits_for_no_read() -> None:
     gate = threading.Event()
 
     class Slow(Looked):
-        def refresh(self, agents: Collection[str] | None = None) -> Snapshot:
+        def refresh(self, agents: Collection[str] | None = None, *, again: bool = False) -> Snapshot:
             gate.wait(600)
             return super().refresh(agents)
 

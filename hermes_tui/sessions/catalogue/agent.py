@@ -198,8 +198,8 @@ class AgentSessions:
             self.place = AgentPlace(agent=self.agent, label=label)
             self._listing, self.unread, self._news = (), 0, True
 
-    def look(self, adapter: Adapter) -> int:
-        """Stat all sources; how many are new or changed. `read_new` must follow."""
+    def look(self, adapter: Adapter, *, again: bool) -> int:
+        """Stat all sources; how many are new or changed. `read_new` must follow. `again`: see `Catalogue.refresh`."""
         problems: list[Problem] = []
         found: dict[Key, CachedSource | None] = {}
         todo: list[tuple[Key, Source, bool]] = []
@@ -212,7 +212,7 @@ class AgentSessions:
                 if known is not None:  # the strings that are there already
                     key = (known.source.path, known.source.session_id)
                 if key in self._unreadable:
-                    if self._unreadable.is_due(key, source):
+                    if again or self._unreadable.is_due(key, source):
                         todo.append((key, source, False))
                 elif known is None or known.source.stamp != source.stamp:
                     todo.append((key, source, False))

@@ -105,8 +105,11 @@ class Catalogue:
             self._unsaved = bool(newest)  # not before: half a list is not worth keeping
             return snapshot
 
-    def refresh(self, agents: Iterable[str] | None = None, *, everywhere: bool = False) -> Snapshot:
-        """Stat every source of `agents` (all if None) and read the ends of those that changed.
+    def refresh(
+        self, agents: Iterable[str] | None = None, *, everywhere: bool = False, again: bool = False
+    ) -> Snapshot:
+        """Stat every source of `agents` (all if None) and read the ends of those that changed; `again`, also of those
+        that could not be read, before it is their time.
 
         Of agents that certainly have nothing here no places are told, unless `everywhere` is to be looked, or nobody
         has a session. Within `seconds` the newest are read; the snapshot says how many are `unread`, and the next
@@ -119,9 +122,9 @@ class Catalogue:
             absent = [] if everywhere else [agent for agent in wanted if self._is_absent(agent)]
             for agent in absent:
                 self._agents[agent].absent(self._adapters.label(agent).label)
-            self._look([agent for agent in wanted if agent not in absent], begun)
+            self._look([agent for agent in wanted if agent not in absent], begun, again)
             if not any(state.related for state in self._agents.values()):
-                self._look(absent, begun)
+                self._look(absent, begun, again)
             return self._publish()
 
     def _is_absent(self, agent: str) -> bool:
@@ -130,7 +133,7 @@ class Catalogue:
 
         return not self._agents[agent].entries and not may_have_sessions(agent, self._adapters.environment)
 
-    def _look(self, agents: Iterable[str], begun: float) -> None:
+    def _look(self, agents: Iterable[str], begun: float, again: bool) -> None:
         seconds = self.seconds
         looked: list[tuple[int, AgentSessions, Adapter]] = []
         for agent in agents:
@@ -140,7 +143,7 @@ class Catalogue:
             except AdapterBroken as error:
                 state.broken(str(error))
                 continue
-            looked.append((state.look(adapter), state, adapter))
+            looked.append((state.look(adapter, again=again), state, adapter))
         looked.sort(key=lambda one: one[0])  # what those that have little leave goes to the others
         until = max(begun, time.thread_time() - (1.0 - _PROGRESS) * (seconds or 0.0)) + (seconds or 0.0)
         for at, (_, state, adapter) in enumerate(looked):

@@ -55,8 +55,8 @@ class WatchedCatalogue(Protocol):
     def glance(self) -> Snapshot:
         """Where nothing is known yet: read only what changed last."""
 
-    def refresh(self, agents: Collection[str] | None = None) -> Snapshot:
-        """Look at the stores of `agents`, at all of them if None."""
+    def refresh(self, agents: Collection[str] | None = None, *, again: bool = False) -> Snapshot:
+        """Look at the stores of `agents`, at all of them if None; `again`, also at what cannot be read."""
 
     def refresh_processes(self) -> Snapshot:
         """Look only at which sessions a process has open."""
@@ -159,7 +159,7 @@ class Watch:
         agents = None if everything or late or not touched else agents_at(touched, self._snapshot or Snapshot())
         if agents is None:
             self._whole = self._looked = began
-        snapshot = self._snapshot = self._catalogue.refresh(agents)
+        snapshot = self._snapshot = self._catalogue.refresh(agents, again=everything)
         self._offer(snapshot)
         took = time.monotonic() - began if self._watcher is None else time.thread_time() - worked
         self._unfinished = False

@@ -88,6 +88,7 @@ def test_what_could_not_be_read_is_tried_again(
         assert told(late.catalogue.refresh()) == ([], 1)
         late.catalogue.close()
     assert told(late.catalogue.refresh()) == ([], 1), "it is too early"
+    assert told(late.catalogue.refresh(again=True)) == ([False], 0), "it was asked for"
     anew = SessionManager(Environment(home=talk.home), cache_dir=tmp_path / "other", indexed=False)
     assert told(anew.catalogue.refresh()) == ([False], 0), "another process does not wait"
     monkeypatch.setattr(unreadable, "FIRST_PAUSE", 0.0)

@@ -13,6 +13,7 @@ import signal
 import termios
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from types import FrameType
 from typing import Any
 
@@ -20,6 +21,8 @@ __all__ = ["Guard"]
 
 _PATIENCE = 3.0
 """Seconds that an orderly end may take."""
+_RESET = b"\x1b[?1000;1002;1003;1004;1006;2004l\x1b[<u\x1b[?1049l\x1b[0m\x1b[?7h\x1b[?25h"
+"""Mouse, focus, paste and keyboard modes off, the usual screen and cursor on."""
 _POLL = 2000
 """Milliseconds between two looks at the terminal."""
 
@@ -53,12 +56,20 @@ class Guard:
         threading.Thread(target=self._watch_terminal, name="terminal-watch", daemon=True).start()
 
     def release(self) -> None:
-        """Give the signals back; the exit code is safe from a terminal that is gone."""
+        """Give the signals back; the exit code is safe from a terminal that is gone. The terminal is as it was, also
+        where what took it failed halfway."""
+        self._put_back()
         self._over.set()
         self._let_go_of_terminal()
         for number, handler in self._before.items():
             signal.signal(number, handler)
         self._before.clear()
+
+    def _put_back(self) -> None:
+        with suppress(termios.error, OSError):  # it is gone, or it may only be read
+            if self._mode is not None and termios.tcgetattr(self._fd) != self._mode:
+                termios.tcsetattr(self._fd, termios.TCSANOW, self._mode)
+                os.write(self._fd, _RESET)
 
     def _let_go_of_terminal(self) -> None:
         """Python ends with 120 when it cannot flush its output: give it somewhere to flush to."""

@@ -6,9 +6,13 @@ import os
 import pty
 import subprocess
 import sys
+import termios
 import time
+import tty
 
 import pytest
+
+from hermes_tui.platform.terminal_guard import Guard
 
 STUCK = """
 import time
@@ -44,3 +48,24 @@ def test_a_stuck_loop_and_a_terminal_that_is_gone(unbuffered: str) -> None:
     finally:
         process.kill()
         process.wait()
+
+
+def test_a_start_that_failed_halfway_leaves_the_terminal_as_it_was() -> None:
+    """No thread may be started any more, say, once the mode is set and before anything could put it back."""
+    master, slave = pty.openpty()
+    try:
+        before = termios.tcgetattr(slave)
+        guard = Guard(lambda code: None, fd=slave)
+        guard.install()
+        tty.setraw(slave)
+        guard.release()
+        assert termios.tcgetattr(slave) == before
+        assert b"\x1b[?1049l" in os.read(master, 1024)
+        guard = Guard(lambda code: None, fd=slave)
+        guard.install()
+        guard.release()
+        os.write(slave, b"nothing else")
+        assert os.read(master, 1024) == b"nothing else"
+    finally:
+        os.close(master)
+        os.close(slave)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from itertools import islice
 from pathlib import PurePath
 from typing import NamedTuple
@@ -61,10 +62,9 @@ def _read(adapter: Adapter, source: Source, warm: WarmCounters, *, exact: bool =
 
 
 def _is_torn(source: Source) -> bool:
-    try:
+    with suppress(OSError):  # when it is written to again its reader says so
         return is_unfinished(source.path)
-    except OSError:
-        return False  # when it is written to again its reader says so
+    return False
 
 
 def _is_left(source: Source) -> bool:
@@ -105,7 +105,7 @@ class AgentSessions:
         """Sources that the last `read_new` had no time for: they are not listed, or as they were."""
         self._looked = _Looked({}, [], False, (), None)
         self._gone: dict[str, SessionSummary] = {}
-        self._unreadable = Unreadable()
+        self._unreadable = Unreadable[Key]()
         self._live: Mapping[str, Liveness] = {}
         self._listing: tuple[Problem, ...] = ()
         self._relating: tuple[Problem, ...] = ()
@@ -116,9 +116,8 @@ class AgentSessions:
     def problems(self) -> Iterable[Problem]:
         """What could not be listed, read or related."""
         yield from self._listing
-        for key, entry in self.entries.items():
-            why = self._unreadable.why(key)
-            yield from entry.problems if why is None else why
+        for entry in self.entries.values():
+            yield from entry.stale or entry.problems
         yield from self._relating
 
     @property
@@ -151,6 +150,10 @@ class AgentSessions:
         self.entries[entry.source.path, entry.source.session_id] = entry
         self._stale = True
 
+    def begin(self, adapter: Adapter, source: Source) -> None:
+        """Read one before the first `look`."""
+        self.restore(self._kept((source.path, source.session_id), None, self.read(adapter, source)))
+
     def source_of(self, one: SessionSummary) -> Source | None:
         """The source that holds a session and nothing else; None where that cannot be told without a look."""
         entry = self.entries.get((one.path, one.session_id)) or self.entries.get((one.path, ""))
@@ -176,12 +179,14 @@ class AgentSessions:
                 yield key, entry
 
     def _kept(self, key: Key, known: CachedSource | None, new: CachedSource) -> CachedSource:
-        """`new`; where it could not be read what was known of it before: its sessions are not gone."""
-        if not new.is_unreadable:
-            self._news = self._unreadable.read(key) or self._news
-            return new
-        self._news = self._unreadable.failed(key, new.source, new.problems) or self._news
-        return new if known is None or not known.summaries else known
+        """`new`; where it could not be read what was `known`, with the reason: its sessions are not gone."""
+        if new.is_unreadable:
+            self._unreadable.failed(key, new.source)
+            new = new if known is None or not known.summaries else replace(known, stale=new.problems)
+        else:
+            self._unreadable.read(key)
+        self._news = self._news or new != known
+        return new
 
     def broken(self, reason: str) -> None:
         """The adapter cannot be used: say so, and list nothing of this agent."""
@@ -263,8 +268,7 @@ class AgentSessions:
         self._stale = self._stale or changed
         self.relate(adapter, notice_gone=not first)
         problems = list(looked.problems)
-        live = self._processes(adapter, problems)
-        before = (self.place, self._listing, self._live)
+        live, before = self._processes(adapter, problems), (self.place, self._listing, self._live)
         self.place, self._listing, self._live = looked.place, tuple(problems), live
         self._news = self._news or before != (self.place, self._listing, live)
         return changed
@@ -291,8 +295,7 @@ class AgentSessions:
         self._news = True
         self._relating = ()
         # Copies too: the adapter knows which of them is the session; of what it leaves, the longest is.
-        read_now = [summary for entry in self.entries.values() for summary in entry.summaries]
-        before = self.related
+        read_now, before = [one for entry in self.entries.values() for one in entry.summaries], self.related
         try:
             self.related = tuple(_distinct(adapter.relate(read_now)))
         except Exception as error:

@@ -50,6 +50,8 @@ class CachedSource(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     summaries: tuple[SessionSummary, ...] = ()
     """As read; relations to other sessions are not in them."""
     problems: tuple[Problem, ...] = ()
+    stale: tuple[Problem, ...] = ()
+    """Why it could not be read since: all else is as it was before. Not written to the file."""
     exact: bool = False
     """Read in full."""
     waits: bool = False
@@ -70,8 +72,8 @@ class CachedSource(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
 
     @property
     def unread(self) -> Sequence[Problem]:
-        """Why sessions are missing, or all of them."""
-        return [one for one in self.problems if is_cut((one,))] if self.summaries else self.problems
+        """Why sessions are missing, or all of them, or are as they were before."""
+        return self.stale or ([one for one in self.problems if is_cut((one,))] if self.summaries else self.problems)
 
     @property
     def names(self) -> Sequence[str]:
@@ -260,6 +262,8 @@ def _encoded(entries: Iterable[CachedSource]) -> bytearray:
         try:
             if entry.call_problems:
                 entry = replace(entry, calls=None, callers=(), uncounted=(), call_problems=())
+            if entry.stale:
+                entry = replace(entry, stale=())
             if not entry.is_unreadable:
                 _ENCODER.encode_into(entry, found, -1)
                 count += 1

@@ -98,7 +98,7 @@ class Catalogue:
                 return self._snapshot
             newest = nlargest(READ_FIRST, self._sources(), key=lambda found: found[1].modified)
             for agent, source in newest:
-                self._agents[agent].restore(self._agents[agent].read(self._adapters.get(agent), source))
+                self._agents[agent].begin(self._adapters.get(agent), source)
             for agent in {agent for agent, _ in newest}:
                 self._relate(agent, self._agents[agent])
             snapshot = self._publish()

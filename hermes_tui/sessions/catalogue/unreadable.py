@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Container
-from typing import NamedTuple
+from collections.abc import Container, Hashable
+from typing import Generic, NamedTuple, TypeVar
 
 from session_adapters.base import Source
-from session_adapters.model import Problem
 
 __all__ = ["Key", "Unreadable"]
 
 Key = tuple[str, str]
 """Path and native id of a source."""
+
+K = TypeVar("K", bound=Hashable)
 
 FIRST_PAUSE = 10.0
 LONGEST_PAUSE = 900.0
@@ -21,44 +22,38 @@ LONGEST_PAUSE = 900.0
 
 class _Attempt(NamedTuple):
     stamp: tuple[int, ...]
-    problems: tuple[Problem, ...]
     pause: float
     again: float
     """On the monotonic clock."""
 
 
-class Unreadable:
-    """Those of one agent. Not thread-safe."""
+class Unreadable(Generic[K]):
+    """By whatever tells one source from another. Not thread-safe."""
 
     def __init__(self) -> None:
-        self._last: dict[Key, _Attempt] = {}
+        self._last: dict[K, _Attempt] = {}
 
-    def __contains__(self, key: Key) -> bool:
+    def __contains__(self, key: K) -> bool:
         return key in self._last
 
-    def why(self, key: Key) -> tuple[Problem, ...] | None:
-        """What was wrong the last time; None for one that was read."""
-        last = self._last.get(key)
-        return None if last is None else last.problems
-
-    def is_due(self, key: Key, source: Source | None = None) -> bool:
+    def is_due(self, key: K, source: Source | None = None) -> bool:
         """Whether to try again by now, or because `source` has changed since."""
         last = self._last.get(key)
         changed = last is not None and source is not None and source.stamp != last.stamp
         return last is None or changed or time.monotonic() >= last.again
 
-    def failed(self, key: Key, source: Source, problems: tuple[Problem, ...]) -> bool:
-        """Note that it could not be read; whether that is anything new."""
+    def failed(self, key: K, source: Source) -> None:
+        """Note that it could not be read."""
         last = self._last.get(key)
-        pause = FIRST_PAUSE if last is None else min(2 * last.pause, LONGEST_PAUSE)
-        self._last[key] = _Attempt(source.stamp, problems, pause, time.monotonic() + pause)
-        return last is None or last.problems != problems
+        is_same = last is not None and last.stamp == source.stamp
+        pause = min(2 * last.pause, LONGEST_PAUSE) if last is not None and is_same else FIRST_PAUSE
+        self._last[key] = _Attempt(source.stamp, pause, time.monotonic() + pause)
 
-    def read(self, key: Key) -> bool:
-        """Note that it could be read; whether that is anything new."""
-        return self._last.pop(key, None) is not None
+    def read(self, key: K) -> None:
+        """Note that it could be read."""
+        self._last.pop(key, None)
 
-    def keep(self, keys: Container[Key]) -> None:
+    def keep(self, keys: Container[K]) -> None:
         """Forget all others."""
         for key in [key for key in self._last if key not in keys]:
             del self._last[key]

@@ -211,7 +211,8 @@ class CostCache:
         digest.update(repr((len(sessions), self.prices.edition, time.tzname, time.timezone, time.altzone)).encode())
         digest.update(repr(sorted(self._index[0].items())).encode())
         for one in entries:
-            stamp = (*key_of(one.source), one.source.stamp, one.exact, one.calls is None or bool(one.uncounted))
+            counted = one.calls is not None and not one.uncounted
+            stamp = (*key_of(one.source), one.source.stamp, one.exact, counted, bool(one.stale))
             digest.update(marshal.dumps(stamp, 2))  # faster than `repr`; 2 knows no references
         return digest.digest()
 

@@ -342,7 +342,7 @@ class Hunt:
 
     def _report(self, problem: Problem) -> None:
         with self._lock:
-            if len(self._problems) < 1000:
+            if len(self._problems) < 1000 and problem not in self._problems:
                 self._problems.append(problem)
 
 

@@ -73,7 +73,7 @@ class CatalogueStores:
         """Newest first."""
         entries = [one for one in catalogue.entries() if wanted is None or one.source.agent in wanted]
         self._shelves = tuple(_shelves(self.sessions, entries))
-        self.unread = tuple(problem for entry in entries if entry.problems for problem in entry.unread)
+        self.unread = tuple(problem for entry in entries if entry.problems or entry.stale for problem in entry.unread)
         """Why the list lacks sessions of some sources, or all."""
         self.waiting = snapshot.unread
         """Files, of any agent, that the list does not know yet."""

@@ -12,8 +12,9 @@ import pytest
 from hermes_tui.sessions.catalogue import unreadable
 from hermes_tui.sessions.catalogue.snapshot import Snapshot
 from hermes_tui.sessions.manager import SessionManager
+from indexing import build
 from long_talks import TALKS, Talk
-from session_adapters.base import Environment
+from session_adapters.base import Environment, Source
 
 AGENTS = ("claude", "opencode", "cursor", "hector")
 
@@ -112,3 +113,51 @@ def test_a_session_that_cannot_be_read_in_full_stays(
         monkeypatch.setattr(unreadable, "LONGEST_PAUSE", 3600.0)
     exact = catalogue.complete(lambda: False)
     assert told(exact) == ([False], 0) and not exact.partial
+
+
+def test_what_a_first_glance_could_not_read_is_tried_again(
+    talk: Talk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(unreadable, "FIRST_PAUSE", 0.0)
+    path = Path(new_manager(talk, tmp_path).catalogue.refresh().sessions[0].path)
+    catalogue = SessionManager(Environment(home=talk.home), cache_dir=tmp_path / "other", indexed=False).catalogue
+    with damaged(path):
+        assert told(catalogue.glance()) == ([], 1)
+    assert told(catalogue.refresh()) == ([False], 0)
+
+
+def test_whoever_writes_to_it_begins_the_pauses_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    tried = unreadable.Unreadable[str]()
+    for stamp, pause in enumerate((3600.0, 3600.0, 0.0)):
+        monkeypatch.setattr(unreadable, "FIRST_PAUSE", pause)
+        tried.failed("one", Source(agent="claude", path="/one", stamp=(stamp,)))
+    assert tried.is_due("one")
+
+
+def test_all_that_is_made_of_it_says_that_it_is_as_it_was(talk: Talk, manager: SessionManager) -> None:
+    manager.catalogue.refresh()
+    manager.costs.sheet()
+    with damaged(stored(manager)):
+        os.utime(stored(manager))
+        (why,) = manager.catalogue.refresh().problems
+        assert why.reason in [one.reason for one in manager.discover("Prompt").problems]
+        assert manager.costs.sheet().problems == (why,) == manager.costs.problems
+        assert manager.doctor().problem_count == 1
+    manager.catalogue.refresh()
+    assert not (manager.discover("Prompt").problems or manager.costs.sheet().problems)
+
+
+def test_no_indexer_is_started_for_it_again_and_again(talk: Talk, tmp_path: Path) -> None:
+    """What an indexer has of it is of another moment than what the list has."""
+    manager = SessionManager(Environment(home=talk.home), cache_dir=tmp_path / "cache")
+    manager.catalogue.refresh()
+    path, source = manager.index.path, next(iter(manager.catalogue.entries())).source
+    assert build(Environment(home=talk.home), path)
+    assert manager.index.poke() is None
+    with damaged(stored(manager)):
+        os.utime(stored(manager))
+        manager.catalogue.refresh()
+        assert build(Environment(home=talk.home), path)
+        assert manager.index.index.lacking([source], 0.0) == [source]
+        assert manager.index.poke() is None
+    manager.index.close()

@@ -13,6 +13,7 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Literal
 
@@ -332,17 +333,16 @@ class Adapter(ABC):
 
     def usage(self, source: Source, report: Report, session_ids: Collection[str] | None = None) -> Iterator[Usage]:
         """What each model call in `source` used (those of `session_ids` alone, where given), in any order. Calls that
-        are only repeated from another session are left out or marked. What `summaries` reports is not reported."""
-        if session_ids is None:
-            session_ids = self.session_ids(source, lambda problem: None)
-        for session_id in session_ids:
-            try:
-                summary, fold, left = self.added_up(source, session_id)
-            except (SessionMissing, SessionUnreadable):
-                continue  # another source holds it, or the list reports it
-            yield from fold.usage(summary)
-            if left:
-                report(Problem(agent=self.name, path=source.path, reason=excess(left), session_id=session_id))
+        are only repeated from another session are left out or marked. What is damaged is not reported: `summaries`
+        does that. What cannot be read now is: a sum without it is not to be kept."""
+        from session_adapters.session_counts import added_up_usage
+
+        listing: list[Problem] = []
+        found = self.session_ids(source, listing.append) if session_ids is None else session_ids
+        for problem in () if found else listing:
+            report(problem)
+        say = lambda of, why: report(Problem(agent=self.name, path=source.path, reason=why, session_id=of))  # noqa: E731
+        return added_up_usage(found, partial(self.added_up, source), say)
 
     def added_up(self, source: Source, session_id: str) -> tuple[SessionSummary, SessionFold, int]:
         """A session, what its messages come to, and how many of them are left out. Raises as `session` does."""

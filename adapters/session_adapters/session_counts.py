@@ -3,17 +3,29 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from copy import copy
 from datetime import datetime
 from typing import Any
 
 from msgspec.structs import replace
 
-from session_adapters.model import Message, MessageKind, Role, Session, SessionSummary, TokenUsage, Visibility
+from session_adapters.model import (
+    Message,
+    MessageKind,
+    Role,
+    Session,
+    SessionMissing,
+    SessionSummary,
+    SessionUnreadable,
+    TokenUsage,
+    Visibility,
+)
+from session_adapters.reading.bounds import excess
+from session_adapters.reading.damaged_places import is_for_now
 from session_adapters.usage import Calls, Usage, call_of, summed, usage_of
 
-__all__ = ["SessionFold", "messages_usage"]
+__all__ = ["SessionFold", "added_up_usage", "messages_usage"]
 
 _START = 4000
 """Characters of a prompt that are kept."""
@@ -201,6 +213,27 @@ def messages_usage(session: Session) -> Iterator[Usage]:
     fold = SessionFold()
     fold.add(session.messages)
     return fold.usage(session)
+
+
+def added_up_usage(
+    session_ids: Iterable[str],
+    add_up: Callable[[str], tuple[SessionSummary, SessionFold, int]],
+    note: Callable[[str, str], None],
+) -> Iterator[Usage]:
+    """The calls of these sessions, each as `Adapter.added_up` gives it. `note` is told of which some or all are
+    missing, and why; not of what is damaged."""
+    for session_id in session_ids:
+        try:
+            summary, fold, left = add_up(session_id)
+        except SessionMissing:
+            continue  # another source holds it
+        except SessionUnreadable as error:
+            if is_for_now(error):
+                note(session_id, str(error))
+            continue
+        yield from fold.usage(summary)
+        if left:
+            note(session_id, excess(left))
 
 
 def _untold(session: SessionSummary, used: TokenUsage, paid: float) -> Usage:

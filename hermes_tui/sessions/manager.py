@@ -132,7 +132,6 @@ class SessionManager:
         return self._index.get(path, lambda: IndexService(path, environment, on=self._indexed, sources=self._sources))
 
     def _sources(self) -> list[Source]:
-        # Nobody can read a stale one now: the index is behind the list or ahead of it, and stays so.
         return [entry.source for entry in self.catalogue.entries() if not entry.stale]
 
     # Lists ---------------------------------------------------------------------------------------------------

@@ -45,6 +45,7 @@ from session_adapters.openclaw.places import (
 from session_adapters.openclaw.relations import related
 from session_adapters.openclaw.rules import ClawCounts, ClawFile
 from session_adapters.openclaw.texts import new_texts
+from session_adapters.reading.damaged_places import is_for_now, reason_of
 from session_adapters.reading.folders import is_folder
 from session_adapters.reading.searchable import SessionTexts, Text
 from session_adapters.reading.sqlite import DatabaseMissing, DatabaseUnreadable
@@ -335,8 +336,11 @@ class OpenClawAdapter(Adapter):
                 found = (file_session(source, state, lambda *one: None, exact=True),)
             for summary, counts in found:
                 yield from counts.usage(summary)
-        except (OSError, ValueError):
-            return  # `summaries` reports it
+        except (DatabaseMissing, FileNotFoundError, NoSession):
+            return  # removed since it was listed, or `summaries` reports it
+        except (OSError, ValueError) as error:
+            if is_for_now(error):
+                report(Problem(agent=AGENT, path=source.path, reason=reason_of(error)))
 
     # Native commands ---------------------------------------------------------------------------------------
 

@@ -10,7 +10,7 @@ from itertools import islice
 from session_adapters.model import Problem, SessionMissing, SessionUnreadable
 from session_adapters.reading.lines import STRAYS, Line
 
-__all__ = ["KEPT", "REPORTED", "Damage", "Place", "reading_session", "reason_of"]
+__all__ = ["KEPT", "REPORTED", "Damage", "Place", "is_for_now", "reading_session", "reason_of"]
 
 KEPT = STRAYS + 100
 """Places that are kept with their reasons; a hostile file has tens of millions."""
@@ -98,6 +98,22 @@ class Damage:
 def reason_of(error: Exception) -> str:
     """What went wrong; of an error of the system without the path, which stands beside it."""
     return str(getattr(error, "strerror", None) or error)
+
+
+def is_for_now(error: BaseException | None) -> bool:
+    """Whether what could not be read may well be there: it is locked, takes too long or lies out of reach, and is not
+    known to be damaged."""
+    import apsw
+
+    from session_adapters.reading.sqlite_limits import DatabaseUnreadable
+
+    found = False
+    while error is not None:
+        if isinstance(error, apsw.CorruptError | apsw.NotADBError):
+            return False
+        found = found or isinstance(error, OSError | DatabaseUnreadable)
+        error = error.__cause__
+    return found
 
 
 @contextmanager

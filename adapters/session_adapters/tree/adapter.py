@@ -257,10 +257,13 @@ class TreeAdapter(Adapter):
 
     def usage(self, source: Source, report: Report, session_ids: Collection[str] | None = None) -> Iterator[Usage]:
         """See `Adapter.usage`: of all branches, and what entries that are no messages spent."""
-        for summary, counts in self._counted(source, lambda problem: None, exact=True):
-            names = (summary.session_id, Path(summary.path).stem)
-            if session_ids is None or any(name in session_ids for name in names):
+        problems: list[Problem] = []
+        found = self._counted(source, problems.append, exact=True)
+        for summary, counts in found:
+            if session_ids is None or {summary.session_id, Path(summary.path).stem}.intersection(session_ids):
                 yield from counts.usage(summary)
+        for problem in () if found else problems:
+            report(problem)
 
     # Reading -----------------------------------------------------------------------------------------------
 

@@ -51,7 +51,8 @@ class CachedSource(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     """As read; relations to other sessions are not in them."""
     problems: tuple[Problem, ...] = ()
     stale: tuple[Problem, ...] = ()
-    """Why it could not be read since: all else is as it was before. Not written to the file."""
+    """Why it could not be read since: all else is as it was before. Not written to the file. No indexer
+    has anything to do for it: it is of another moment than the index, and stays so."""
     exact: bool = False
     """Read in full."""
     waits: bool = False

@@ -21,13 +21,14 @@ from hermes_tui.config import Price
 from hermes_tui.sessions.adapters import Adapters
 from hermes_tui.sessions.catalogue.cache import CachedSource
 from hermes_tui.sessions.catalogue.catalogue import Catalogue
+from hermes_tui.sessions.catalogue.unreadable import Unreadable
 from hermes_tui.sessions.cost.aggregate import Accounts
 from hermes_tui.sessions.cost.call_reader import CallsQuestion, ask_helper, read_calls
 from hermes_tui.sessions.cost.prices import Prices
 from hermes_tui.sessions.cost.runs import Run, RunIndex, index_files, read_index
 from hermes_tui.sessions.cost.session_sources import CountedAt, ListedSessions, counted_at
 from hermes_tui.sessions.cost.summary import SpendPrices, SpendRow, SpendSummary
-from hermes_tui.sessions.index.source_state import key_of
+from hermes_tui.sessions.index.source_state import Key, key_of
 from session_adapters.model import Cost, SessionSummary, unified_id
 from session_adapters.text import scrub
 from session_adapters.usage import Usage
@@ -54,6 +55,8 @@ class CostCache:
         self._sheet: SpendSummary | None = None
         self._prices: Prices | None = None
         self._books: dict[str, _Book] = {}
+        self._unreadable = Unreadable[Key]()
+        """What could not be added up."""
         self._split = _NO_CALLS
         """Calls as an entry has them, and by session, while they are added up."""
         self._index: tuple[Mapping[str, tuple[int, ...]], RunIndex] = ({}, RunIndex())
@@ -64,7 +67,14 @@ class CostCache:
             sheet = self.current()
             if sheet is None:
                 entries, sessions = self._listed()
-                counted = read_calls(entries, self._adapters, self._catalogue.seconds)
+                wanted = [one for one in entries if not one.call_problems or self._is_due(one)]
+                read = read_calls(wanted, self._adapters, self._catalogue.seconds)
+                for one, old in zip(read, wanted, strict=True):
+                    if one is not old and one.call_problems:
+                        self._unreadable.failed(key_of(one.source), one.source)
+                now = dict(zip(map(id, wanted), read, strict=True))
+                counted = [now.get(id(one), one) for one in entries]
+                self._unreadable.keep({key_of(one.source) for one in counted if one.call_problems})
                 self._catalogue.update(pair for pair in zip(entries, counted, strict=True) if pair[0] is not pair[1])
                 sheet = self._sheet = self._kept(self._add_up(counted, sessions))
                 self._split = _NO_CALLS
@@ -116,7 +126,8 @@ class CostCache:
             sheet = self.last()
             entries, sessions = self._listed()
             self._read_index(sessions)
-            return sheet if sheet.key == self._key(entries, sessions) else None
+            again = any(one.call_problems and self._is_due(one) for one in entries)
+            return sheet if not again and sheet.key == self._key(entries, sessions) else None
 
     def last(self) -> SpendSummary:
         """The sheet as it was last made, by this process or an earlier one."""
@@ -130,7 +141,7 @@ class CostCache:
         their list takes 15 MB that a face would keep for weeks."""
         entries, prices = self._catalogue.entries(), self.prices
         if self.last().key and self.last().edition == prices.edition:
-            entries = [one for one in entries if not one.is_counted]
+            entries = [one for one in entries if not one.is_counted and (not one.call_problems or self._is_due(one))]
             unread = (one for entry in entries for one in entry.summaries if not entry.counts(one.session_id))
             if sum(one.size for one in unread) <= _QUICK:
                 return
@@ -184,6 +195,10 @@ class CostCache:
             return self._prices
 
     # Inside ------------------------------------------------------------------------------------------------
+
+    def _is_due(self, entry: CachedSource) -> bool:
+        """Whether to try again by now what could not be added up."""
+        return self._unreadable.is_due(key_of(entry.source), entry.source)
 
     def _listed(self) -> tuple[list[CachedSource], list[SessionSummary]]:
         entries = self._catalogue.entries()

@@ -11,6 +11,7 @@ import pytest
 
 from hermes_tui.sessions.catalogue import unreadable
 from hermes_tui.sessions.catalogue.snapshot import Snapshot
+from hermes_tui.sessions.cost import CostOptions
 from hermes_tui.sessions.manager import SessionManager
 from indexing import build
 from long_talks import TALKS, Talk
@@ -145,6 +146,26 @@ def test_all_that_is_made_of_it_says_that_it_is_as_it_was(talk: Talk, manager: S
         assert manager.doctor().problem_count == 1
     manager.catalogue.refresh()
     assert not (manager.discover("Prompt").problems or manager.costs.sheet().problems)
+
+
+def test_what_could_not_be_added_up_is_tried_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It was kept as if no call had been made, for ever: the source is as it was."""
+    talk = TALKS["opencode"](tmp_path / "home")
+    talk.add(3)
+    manager = new_manager(talk, tmp_path)
+    manager.catalogue.refresh()
+    monkeypatch.setattr(unreadable, "FIRST_PAUSE", 3600.0)
+    with damaged(stored(manager)):
+        assert (manager.costs.known_total(CostOptions()).call_count, len(manager.costs.problems)) == (0, 1)
+        manager.catalogue.close()
+    assert manager.total_cost().call_count == 0, "it is too early"
+    assert new_manager(talk, tmp_path).total_cost().call_count == 3, "another process does not wait"
+    monkeypatch.setattr(unreadable, "FIRST_PAUSE", 0.0)
+    late = SessionManager(Environment(home=talk.home), cache_dir=tmp_path / "late", indexed=False)
+    late.catalogue.refresh()
+    with damaged(stored(late)):
+        assert late.costs.known_total(CostOptions()).call_count == 0
+    assert late.total_cost().call_count == 3 and not late.costs.problems
 
 
 def test_no_indexer_is_started_for_it_again_and_again(talk: Talk, tmp_path: Path) -> None:

@@ -1,6 +1,6 @@
 """The user's settings: one TOML file, read at the start and never written.
 
-`config.toml` in `paths.config_dir()`, or the file that `HERMES_TUI_CONFIG` or `--config` names. Without a file every
+`config.toml` in `paths.config_dir()`, or the file that `HERMES_TUI_CONFIG` names. Without a file every
 setting has its default. A file with a mistake is refused as a whole, because half of somebody's wishes may be worse
 than none: whoever set `read_only` must not lose it to a misspelt theme.
 """
@@ -11,9 +11,10 @@ import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, get_args, get_origin
 
 from msgspec import Meta, Struct, ValidationError, convert, field
+from msgspec.structs import fields
 
 from hermes_tui import errors
 from hermes_tui.platform import paths
@@ -179,10 +180,33 @@ def _decoded(file: Path, raw: bytes) -> Config:
     except RecursionError:
         raise _refused(file, "it is nested too deeply") from None
     except ValidationError as error:
-        raise _refused(file, str(error).replace("Object contains unknown field", "there is no setting")) from None
+        raise _refused(file, _explained(str(error))) from None
     except ValueError as error:  # a number of some thousand digits
         raise _refused(file, f"it is no TOML: {error}") from None
 
 
 def _refused(file: Path, reason: str) -> errors.ValidationError:
     return errors.ValidationError(f"settings {str(file)!r}: {reason}; correct the file or move it away")
+
+
+def _explained(said: str) -> str:
+    """What msgspec says of a value, with the setting or the values that were likely meant."""
+    tables = (Config, Price, ContextWindow, Hector, AttentionSettings)
+    settings = {one.name: one.type for table in tables for one in fields(table)}
+    if unknown := re.match(r"Object contains unknown field `([^`]*)`(.*)", said):
+        from difflib import get_close_matches
+
+        table = unknown[2].removeprefix(" - at `$.").removesuffix("`") + "." if unknown[2] else ""
+        near = get_close_matches(unknown[1], list(settings), 1)
+        return f"there is no setting `{table}{unknown[1]}`" + (f"; there is `{table}{near[0]}`" if near else "")
+    if wrong := re.fullmatch(r"Invalid enum value (.*) - at `\$\.(.*)`", said):
+        name = re.findall(r"[a-z_]+", wrong[2])[-1]
+        values = ", ".join(_values(settings[name])) if name in settings else ""
+        return f"{wrong[1]} is no value of `{wrong[2]}`; it is one of {values}" if values else said
+    return said
+
+
+def _values(kind: object) -> list[str]:
+    """Those that a setting of this type may have, where they are a few words."""
+    inside = get_args(kind)
+    return list(inside) if get_origin(kind) is Literal else [value for one in inside for value in _values(one)]

@@ -95,7 +95,8 @@ def _usage(error: click.ClickException, wants_json: bool) -> int:
         stdout.json_error("VALIDATION_ERROR", text)
         return exit_codes.USAGE
     context = error.ctx if isinstance(error, UsageError) else None
-    hint = f"; see `{context.command_path} --help`" if context is not None else ""
+    asks = text.endswith("?")  # what was likely meant
+    hint = f"{' See' if asks else '; see'} `{context.command_path} --help`" if context is not None else ""
     stderr.say(f"hermes-tui: {text.rstrip('.')}{hint}")
     return exit_codes.USAGE
 

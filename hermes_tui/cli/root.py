@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from importlib import import_module
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import click
 
 from hermes_tui import __version__
 from hermes_tui.cli.settings import HOME_VARIABLE, Settings
 
-__all__ = ["COMMANDS", "CommandPlace", "root"]
+__all__ = ["COMMANDS", "CommandPlace", "LazyGroup", "root"]
 
 
 class CommandPlace(NamedTuple):
@@ -38,25 +39,48 @@ COMMANDS = {
     "sessions": CommandPlace(
         "hermes_tui.cli.sessions.commands",
         "sessions",
-        "List, search, print, export, compare and go on with sessions.",
+        "List, search, print, export, compare, mark, resume and fork sessions.",
     ),
     "skill": CommandPlace("hermes_tui.cli.agent_tools", "skill", "Print a SKILL.md: these commands, for agents."),
     "status": CommandPlace("hermes_tui.cli.attention", "status", "Print one line for a status bar."),
 }
 
 
-class _Commands(click.Group):
-    """Imports a command when it is run."""
+class LazyGroup(click.Group):
+    """Knows where its commands are, and imports none but the one that is run."""
+
+    def __init__(self, *args: Any, places: Mapping[str, tuple[str, str]], **attributes: Any) -> None:
+        """`places`: name → module, and what the command is called there."""
+        super().__init__(*args, **attributes)
+        self._places = places
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return sorted(COMMANDS)
+        """Their names."""
+        return sorted(self._places)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        place = COMMANDS.get(cmd_name)
-        if place is None:
+        """The command of that name; None where there is none."""
+        if cmd_name not in self._places:
             return None
-        command: click.Command = getattr(import_module(place.module), place.attribute)
+        module, attribute = self._places[cmd_name]
+        command: click.Command = getattr(import_module(module), attribute)
         return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """As click does; it looks for what a mistyped name was meant for among imported commands alone."""
+        name = args[0]
+        if name in self._places or name.startswith("-") or ctx.resilient_parsing:
+            return super().resolve_command(ctx, args)
+        from difflib import get_close_matches
+
+        near = get_close_matches(name, self._places, 1)
+        raise click.UsageError(f"No such command {name!r}." + (f" Did you mean {near[0]!r}?" if near else ""), ctx)
+
+
+class _Commands(LazyGroup):
+    """Lists its commands without importing them."""
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
@@ -65,6 +89,7 @@ class _Commands(click.Group):
 
 @click.group(
     cls=_Commands,
+    places={name: place[:2] for name, place in COMMANDS.items()},
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )

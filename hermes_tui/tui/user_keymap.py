@@ -31,7 +31,11 @@ def validate_keymap(mapping: Mapping[str, str]) -> list[str]:
     wrong: list[str] = []
     for name, value in mapping.items():
         if name not in keys:
-            wrong.append(f"keymap: there is no binding {name!r}; the ids are in the help (?) and in docs/keys.md")
+            from difflib import get_close_matches
+
+            near = get_close_matches(name, keys, 1)
+            hint = f"did you mean {near[0]!r}?" if near else "the ids are in the help (?)"
+            wrong.append(f"keymap: there is no binding {name!r}; {hint}")
         elif not isinstance(value, str) or not value.strip():
             wrong.append(f"keymap: {name} has no key; give at least one, such as {keys[name].keys!r}")
         else:

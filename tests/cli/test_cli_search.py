@@ -99,7 +99,7 @@ def test_what_takes_no_look_at_texts_is_said_so(capsysbinary: pytest.CaptureFixt
     code, out, err = run(capsysbinary, HOME, "search", "agent:claude", "--limit", "1")
     assert code == 0 and out
     assert err.endswith("the first 1 are shown; by what the list of sessions says\n")
-    assert run(capsysbinary, HOME, "search", "agent:codex")[2] == "hermes-tui: nothing found; nothing to search\n"
+    assert run(capsysbinary, HOME, "search", "agent:codex")[2] == "hermes-tui: nothing found; no session to search\n"
 
 
 def test_fifty_are_shown_unless_more_are_asked_for(tiny_home: TinyHome, cli: Callable[..., Any]) -> None:
@@ -219,6 +219,7 @@ def test_options_that_make_no_sense_are_refused(capsysbinary: pytest.CaptureFixt
         ("is:banana the", "is:banana makes no filter"),
         ("the role:", "role: is without effect"),
         ("the OR", "OR is without effect"),
+        ("agnt:claude the", "agnt: is no filter and is searched as text; there is agent:"),
         ("OR", "that asks for nothing"),
         ("(", "that asks for nothing"),
         ("-agent:nobody the", "no agent is called 'nobody'; known are"),

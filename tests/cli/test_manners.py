@@ -258,6 +258,19 @@ def test_a_group_without_a_command_shows_its_commands_each_in_a_whole_sentence(s
     assert all(line.endswith(".") for line in shown.split("Commands:\n")[1].splitlines())
 
 
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("atention",), "No such command 'atention'. Did you mean 'attention'? See `hermes-tui --help`"),
+        (("sessions", "serch"), "No such command 'serch'. Did you mean 'search'? See `hermes-tui sessions --help`"),
+        (("zzz",), "No such command 'zzz'; see `hermes-tui --help`"),
+    ],
+)
+def test_a_mistyped_command_is_told_the_one_that_is_like_it(spawn: Spawn, words: tuple[str, ...], said: str) -> None:
+    ran = spawn(*words)
+    assert (ran.returncode, ran.stderr.decode()) == (2, f"hermes-tui: {said}\n")
+
+
 def test_a_home_that_is_not_there(spawn: Spawn, tmp_path: Path) -> None:
     ran = spawn("--home", str(tmp_path / "nowhere"), "sessions", "list")
     assert ran.returncode == 2

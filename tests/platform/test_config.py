@@ -68,7 +68,7 @@ def test_the_variable_names_another_file(tmp_path: Path, monkeypatch: pytest.Mon
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("read_onyl = true", "read_onyl"),
+        ("read_onyl = true", "there is no setting `read_onyl`; there is `read_only`"),
         ('read_only = "yes"', "read_only"),
         ("read_only = ", "no TOML"),
         ("[prices.m]\ninput = 1", "output"),
@@ -76,7 +76,9 @@ def test_the_variable_names_another_file(tmp_path: Path, monkeypatch: pytest.Mon
         ("[prices.m]\ninput = nan\noutput = 2", "input"),
         ("[prices.m]\ninput = 1\noutput = 2\ncache_read = inf", "cache_read"),
         ('[context.hector]\nstrategy = "all"', "strategy"),
-        ('[attention]\nnotify = "loud"', "notify"),
+        ('[attention]\nnotify = "loud"', "'loud' is no value of `attention.notify`; it is one of off, bell, osc9"),
+        ("[attention]\nnotfy = 1", "`attention.notfy`; there is `attention.notify`"),
+        ('columns = ["age", "ago"]', "'ago' is no value of `columns[1]`; it is one of project, model"),
         ('[attention]\nnotify = "command"', "there is no command"),
         ('[attention]\nstuck_after = "soon"', "stuck_after"),
         ("[attention]\nstuck_after = 0", "stuck_after"),

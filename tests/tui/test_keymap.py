@@ -82,7 +82,7 @@ def test_everything_wrong_is_told_at_once() -> None:
     )
     assert len(wrong) == 4
     text = "\n".join(wrong)
-    assert "no binding 'list.opne'" in text
+    assert "no binding 'list.opne'; did you mean 'list.open'?" in text
     assert "'ctrl+nokey' is no key name" in text
     assert "'k' means both" in text and "list.down" in text and "list.up" in text
     assert "app.quit has no key" in text

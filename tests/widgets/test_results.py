@@ -10,7 +10,7 @@ from hermes_tui.clock import Clock
 from hermes_tui.sessions.query import parse
 from hermes_tui.sessions.search.incremental.search import LiveResult, LiveSnapshot
 from hermes_tui.tui.widgets.session_list.order import Order
-from hermes_tui.tui.widgets.session_list.result_rows import ConversationNames, answer_of, listed
+from hermes_tui.tui.widgets.session_list.result_rows import ConversationNames, answer_of, listed, nothing_rows
 from hermes_tui.tui.widgets.session_list.rows import Forest
 from hermes_tui.tui.widgets.session_list.shown_states import ShownStates
 from made import NOW, session
@@ -68,3 +68,9 @@ def test_a_title_that_another_session_has_from_the_same_rows_is_found_once() -> 
     for text, wanted in (("heronry", ["own/s1", "named/s1"]), ("other/s1", ["other/s1"])):
         names = ConversationNames(forest).fitting(parse(text, NOW, typing=True))
         assert [one.tip.session_id for one in names] == wanted, text
+
+
+def test_where_nothing_is_found_a_mistyped_filter_is_named() -> None:
+    shown = nothing_rows(parse("agnt:claude heron", NOW), "all", 80).rows
+    assert "Try agent: in the place of agnt:, which is no filter" in [row.heading for row in shown]
+    assert not any("no filter" in row.heading for row in nothing_rows(parse("agent:claude x", NOW), "all", 80).rows)

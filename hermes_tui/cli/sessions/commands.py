@@ -2,40 +2,27 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-
 import click
+
+from hermes_tui.cli.root import LazyGroup
 
 __all__ = ["sessions"]
 
+_HERE = "hermes_tui.cli.sessions"
 _COMMANDS = {
-    "browse": ("search", "browse"),
-    "diff": ("diff", "diff"),
-    "export": ("export", "export"),
-    "fork": ("native", "fork"),
-    "list": ("list", "list_"),
-    "mark": ("mark", "mark"),
-    "resume": ("native", "resume"),
-    "search": ("search", "search"),
-    "show": ("show", "show"),
+    "browse": (f"{_HERE}.search", "browse"),
+    "diff": (f"{_HERE}.diff", "diff"),
+    "export": (f"{_HERE}.export", "export"),
+    "fork": (f"{_HERE}.native", "fork"),
+    "list": (f"{_HERE}.list", "list_"),
+    "mark": (f"{_HERE}.mark", "mark"),
+    "resume": (f"{_HERE}.native", "resume"),
+    "search": (f"{_HERE}.search", "search"),
+    "show": (f"{_HERE}.show", "show"),
 }
-"""Name → module beside this one, and what it is called there."""
+"""Name → its module, and what it is called there."""
 
 
-class _Sessions(click.Group):
-    """Imports a command when it is run or listed."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return sorted(_COMMANDS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        place = _COMMANDS.get(cmd_name)
-        if place is None:
-            return None
-        command: click.Command = getattr(import_module(f"hermes_tui.cli.sessions.{place[0]}"), place[1])
-        return command
-
-
-@click.group(cls=_Sessions)
+@click.group(cls=LazyGroup, places=_COMMANDS)
 def sessions() -> None:
     """List, search, print, export, compare, mark, resume and fork sessions."""

@@ -197,6 +197,7 @@ def _say_order(outcome: Outcome, sort: str) -> None:
 def _explain(text: str, agents: Sequence[str]) -> None:
     """Say what of a query was not taken as it looks."""
     from hermes_tui.sessions.query import parse
+    from hermes_tui.sessions.query.completion import mistyped
     from hermes_tui.sessions.query.tree import SessionFilter, leaves
 
     query = parse(text)
@@ -205,6 +206,8 @@ def _explain(text: str, agents: Sequence[str]) -> None:
             stderr.say(f"hermes-tui: {safe(text[part.start : part.end])} makes no filter: it is searched as text")
         elif part.kind == "idle" and not query.empty:
             stderr.say(f"hermes-tui: {safe(text[part.start : part.end])} is without effect")
+    for name, near in mistyped(text):
+        stderr.say(f"hermes-tui: {safe(name)}: is no filter and is searched as text; there is {near}:")
     if query.empty:
         stderr.say("hermes-tui: that asks for nothing; `hermes-tui sessions search --help` says what can be asked")
     asked = [leaf for leaf in leaves(query.tree) if isinstance(leaf, SessionFilter) and leaf.field == "agent"]

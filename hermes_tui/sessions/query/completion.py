@@ -8,9 +8,11 @@ from typing import NamedTuple
 from hermes_tui.sessions.query.filters import ATTENDED, FILTERS, ROLES, STATES
 from hermes_tui.sessions.query.grammar import split
 
-__all__ = ["Completion", "as_typed", "complete"]
+__all__ = ["Completion", "as_typed", "complete", "mistyped"]
 
 _TIMES = ("today", "yesterday", "7d", "30d", "1y")
+_NEAR = 0.8
+"""How like a filter's name another one must be to be taken for it mistyped: one letter of five is another."""
 
 
 class Completion(NamedTuple):
@@ -41,6 +43,18 @@ def complete(text: str, cursor: int, values: Callable[[str], Iterable[str]]) -> 
         for name, about in FILTERS.items()
         if name.startswith(begun)
     ]
+
+
+def mistyped(text: str) -> list[tuple[str, str]]:
+    """Names as in `agnet:claude`, which is searched for as text, each with the filter that was likely meant."""
+    from difflib import get_close_matches
+
+    found: dict[str, str] = {}
+    for piece in split(text):
+        name, colon, _ = text[piece.start : piece.end].lstrip("-(").partition(":")
+        if piece.kind != "filter" and colon and name.isalpha():
+            found.update((name, near) for near in get_close_matches(name.lower(), list(FILTERS), 1, _NEAR))
+    return list(found.items())
 
 
 def _values(

@@ -206,7 +206,7 @@ class SearchCoverage(Struct, frozen=True, kw_only=True):
 
     def _searched(self) -> str:
         if not self.sources:
-            return "nothing to search"
+            return "no session to search"
         share = 100 * self.indexed // self.sources
         done = "rest scanned" if not self.left else f"{100 * (self.sources - self.left) // self.sources} % searched"
         whole = "scanned" if self.unread or self.waiting else "all scanned"

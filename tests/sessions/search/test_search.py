@@ -286,7 +286,7 @@ def test_what_an_index_cannot_be_asked_is_found_with_one(
 @pytest.mark.parametrize(
     ("coverage", "said"),
     [
-        (SearchCoverage(), "nothing to search"),
+        (SearchCoverage(), "no session to search"),
         (SearchCoverage(sources=50, indexed=50), "indexed 100 %"),
         (SearchCoverage(sources=50, indexed=47, scanned=3), "indexed 94 %, rest scanned"),
         (SearchCoverage(sources=50, indexed=40, scanned=5), "indexed 80 %, 90 % searched"),
@@ -294,7 +294,7 @@ def test_what_an_index_cannot_be_asked_is_found_with_one(
         (SearchCoverage(sources=50, scanned=50), "all scanned"),
         (SearchCoverage(sources=50, scanned=50, unread=2), "scanned, 2 could not be read in full"),
         (SearchCoverage(sources=50, scanned=50, waiting=7), "scanned, 7 files not read yet"),
-        (SearchCoverage(unread=1), "nothing to search, 1 could not be read in full"),
+        (SearchCoverage(unread=1), "no session to search, 1 could not be read in full"),
         (SearchCoverage(sources=50, scanned=5), "10 % searched"),
         (SearchCoverage(sources=5, indexed=5, unpriced=1_200), "indexed 100 %, 1,200 costs not added up yet"),
     ],

@@ -5,7 +5,7 @@ Also says what the word there is.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from hermes_tui.display import safe
@@ -19,8 +19,6 @@ __all__ = ["FilterCompletion"]
 
 _OFFERED = 6
 """Ways to complete a filter that are named."""
-_NEAR = 0.8
-"""How like a filter's name another one must be to be taken for it mistyped: one letter of five is another."""
 
 
 class FilterCompletion:
@@ -58,6 +56,7 @@ class FilterCompletion:
         if not text:
             return [(' Words, "phrases", OR, -not, begin*, and filters such as agent: since:7d is:error', "faint")]
         from hermes_tui.sessions.query import FILTERS, parse
+        from hermes_tui.sessions.query.completion import mistyped
         from hermes_tui.sessions.query.grammar import split
 
         piece = next((one for one in split(text) if one.start < cursor <= one.end), None)
@@ -71,7 +70,8 @@ class FilterCompletion:
                 (f" {safe(text[piece.start : piece.end])} makes no filter: it is searched as text", "warning")
             )
         if piece is not None and piece.kind != "filter":
-            said += _mistyped(text[piece.start : piece.end], FILTERS)
+            for name, near in mistyped(text[piece.start : piece.end]):
+                said += [(f" {safe(name)}: is no filter; there is ", "warning"), (f"{near}:", "accent")]
         if piece is not None and piece.kind == "filter":
             said.append((f" {piece.name}:", "accent"))
             said.append((f" {FILTERS[piece.name]}", ""))
@@ -81,14 +81,3 @@ class FilterCompletion:
             more = ", …" if len(ways) > _OFFERED else ""
             said += [("   tab", "accent"), (f" {shown}{more}", "faint")]
         return said
-
-
-def _mistyped(word: str, names: Collection[str]) -> list[Part]:
-    """A hint about `agnet:claude`, which is searched for as a word."""
-    name, colon, _ = word.lstrip("-(").partition(":")
-    if not colon or not name.isalpha() or name.lower() in names:
-        return []
-    from difflib import get_close_matches
-
-    near = get_close_matches(name.lower(), list(names), 1, _NEAR)
-    return [(f" {safe(name)}: is no filter; there is ", "warning"), (f"{near[0]}:", "accent")] if near else []

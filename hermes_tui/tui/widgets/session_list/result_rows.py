@@ -262,8 +262,10 @@ def _text_rows(said: Sequence[str], width: int) -> ShownAnswer:
 
 
 def _advice(query: Query) -> list[str]:
+    from hermes_tui.sessions.query.completion import mistyped
+
     kinds = {part.kind for part in query.parts}
-    advice: list[str] = []
+    advice = [f"{near}: in the place of {safe(name)}:, which is no filter" for name, near in mistyped(query.text)]
     if "odd" in kinds:
         advice.append("the underlined part again: as it stands it is searched as text")
     if "filter" in kinds:

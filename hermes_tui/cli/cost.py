@@ -79,7 +79,8 @@ def report(
     if summary.unpriced:
         names = ", ".join(map(safe, summary.unpriced))
         tokens = count(summary.unpriced_tokens)
-        stderr.say(f"hermes-tui: no price is known for {names} ({tokens} tokens, not in the sums); see [prices]")
+        stderr.say(f"hermes-tui: no price is known for {names} ({tokens} tokens, not in the sums)")
+        stderr.say("hermes-tui: a table [prices.MODEL] in config.toml sets a price")
     if left := manager.costs.left:
         stderr.say(f"hermes-tui: the calls of {left:,} older files are not added up yet; the same command goes on")
     for problem in manager.costs.problems:

@@ -189,7 +189,7 @@ KEYS: tuple[Key, ...] = (
     Key("attention.close", "escape,q,backspace,h", "screen.close", "Back to the sessions", "back"),
     Key("attention.open", "enter,l", "open", "Open the session", "open"),
     Key("attention.jump", "g,ctrl+g", "screen.jump", "Go to the tmux pane in which it runs", "jump"),
-    Key("attention.next_unread", "n", "screen.next_unread", "Next session with something new in it", "next unread"),
+    Key("attention.next_unread", "n,u", "screen.next_unread", "Next session with something new in it", "next unread"),
     Key("attention.mark_read", "m", "screen.mark_read", "Count it as seen", "mark read"),
     Key("attention.all_read", "N", "app.unread('mark_all_read')", "Count all that is new in any session as seen"),
     Key("attention.explain", "x", "screen.explain", "Show how its state is known", "explain"),

@@ -41,6 +41,7 @@ def test_a_table(spender: Spender, capfd: pytest.CaptureFixture[str]) -> None:
         ["Total", "2", "3", "1.0M", "0", "0", "1.0M", "~6.00+"],
     ]
     assert "no price is known for of-nobody (3 tokens" in err
+    assert "[prices.MODEL] in config.toml" in err
     assert "estimate" in err
 
 

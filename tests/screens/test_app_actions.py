@@ -39,6 +39,16 @@ async def test_problems_are_counted_and_shown(program: Program, claude_home: Cla
         assert pilot.app.is_running
 
 
+async def test_help_shows_the_ids_that_a_keymap_names(program: Program, claude_home: ClaudeHome) -> None:
+    claude_home.session("Clear the build")
+    async with program(claude_home.home, size=(80, 24)) as pilot:
+        await pilot.press("question_mark")
+        await until(pilot, lambda: isinstance(pilot.app.screen, HelpScreen))
+        lines = screen_text(pilot).splitlines()
+        (line,) = (one for one in lines if "Open the session" in one)
+        assert line.split()[-1] == "list.open" and len(line) <= 80
+
+
 async def test_help_is_of_the_place_one_is_in(program: Program, claude_home: ClaudeHome) -> None:
     claude_home.session("Any")
     async with program(claude_home.home, keymap={"list.open": "m"}) as pilot:

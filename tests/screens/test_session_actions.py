@@ -190,6 +190,16 @@ def test_a_directory_whose_name_was_made_text_is_said_to_be_another(tmp_path: Pa
         assert one.text == cwd and one.choice.detail.startswith("not its real name") is said
 
 
+async def test_how_long_a_text_is_can_be_read_at_80_columns(program: Program, claude_home: ClaudeHome) -> None:
+    claude_home.session("\n".join(["What is to be done about the heron in the pond?"] * 8))
+    async with program(claude_home.home, size=(80, 24)) as pilot:
+        await pilot.press("enter")
+        await until(pilot, lambda: "heron" in screen_text(pilot))
+        await pilot.press("y")
+        await until(pilot, lambda: "session id" in screen_text(pilot))
+        assert "… 8 lines" in screen_text(pilot)
+
+
 def test_what_can_be_copied() -> None:
     calls = (
         ToolCall(tool_call_id="1", tool_name="Bash", input={"command": "ls -l"}, output="total 0\n\x1b[2Jx"),

@@ -179,7 +179,7 @@ def cost_rows(found: Overview, labels: Mapping[str, str]) -> list[CostRow]:
             figure = Figure(sum(rank.figure.usd for rank in rest), any(rank.figure.estimated for rank in rest))
             rows.append(CostRow(f"  … {len(rest)} more, {_money(figure)}", style="faint"))
     if not rows:
-        when = "" if found.span == "all time" else f" in the {_said(found.span)}"
+        when = {"all time": "", "this month": " this month"}.get(found.span, f" in the {_said(found.span)}")
         rows.append(CostRow(f"No session here has used anything{when}.", style="faint"))
     rows += [CostRow(), *(CostRow(text, style=style) for text, style in _notes(found))]
     return rows

@@ -28,11 +28,14 @@ _WORDS = (
 
 
 def help_blocks(keys: Sequence[Key]) -> list[Paragraph]:
-    """The keys of `keys_here`, under the names of their contexts."""
+    """The keys of `keys_here`, under the names of their contexts, with the ids that a keymap names them by."""
     blocks: list[Paragraph] = []
     for context, here in groupby(keys, key=lambda key: key.context):
         blocks += [Paragraph(), Paragraph(CONTEXTS[context], style="heading")]
-        blocks += [Paragraph(key.description, label=key_label(key.keys), indent=1, column=_COLUMN) for key in here]
+        blocks += [
+            Paragraph(key.description, label=key_label(key.keys), indent=1, column=_COLUMN, note=key.id)
+            for key in here
+        ]
         if context == "search":
             blocks += search_language()
     return blocks

@@ -27,6 +27,8 @@ class Paragraph(NamedTuple):
     indent: int = 0
     column: int = 0
     """Width of the label's column."""
+    note: str = ""
+    """Stands at the right, behind the text or below it."""
 
 
 class Page(TextView, can_focus=True):
@@ -80,6 +82,16 @@ class Page(TextView, can_focus=True):
         for line in wrapped:
             lines.append(((margin, ""), (pad(label, column), "accent"), (line.plain.rstrip(), block.style)))
             label = ""
+        if block.note:
+            used = sum(width_of(text) for text, _ in lines[-1])
+            if used + 2 + width_of(block.note) > self._width - 1:
+                lines.append(())
+                used = 0
+            lines[-1] = (
+                *lines[-1],
+                (" " * max(1, self._width - 1 - used - width_of(block.note)), ""),
+                (block.note, "faint"),
+            )
         return lines
 
     def action_scroll_by(self, step: int) -> None:

@@ -139,10 +139,10 @@ async def test_what_was_looked_at_is_read(program: Program, claude_home: ClaudeH
         claude_home.say(one, "assistant", "All of it is built.\n\nNothing is left.")
         await until(pilot, lambda: "✓ done" in screen_text(pilot))
         assert "Nothing is left." in screen_text(pilot) and "All of it is built." not in screen_text(pilot)
-        await pilot.press("n", "m")
+        await pilot.press("u", "m")
         await until(pilot, lambda: "○ idle" in screen_text(pilot))
         assert "Counted as seen." in toasts(pilot)
-        await pilot.press("n")
+        await pilot.press("u")
         await until(pilot, lambda: "No session here has anything new." in toasts(pilot))
 
 

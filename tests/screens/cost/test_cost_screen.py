@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 from datetime import UTC, date, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -312,11 +313,18 @@ async def test_wrong_settings_are_said(
         await until(pilot, lambda: app.screen is app.main)
 
 
+def says_that_nothing_was_used(pilot: Pilot[None], when: str) -> bool:
+    return f"No session here has used anything{when}." in screen_text(pilot)
+
+
 async def test_nothing_spent(tmp_path: Path) -> None:
     app = program(Spender(tmp_path / "home"))
     async with app.run_test(size=(80, 24)) as pilot:
         await open_costs(pilot)
         assert "No session here has used anything." in screen_text(pilot)
+        for when in (" in the last 7 days", " in the last 30 days", " in the last 90 days", " this month", ""):
+            await pilot.press("r")
+            await until(pilot, partial(says_that_nothing_was_used, pilot, when))
         await pilot.press("enter", "down", "tab", "pagedown", "escape")
         await until(pilot, lambda: app.screen is app.main)
 

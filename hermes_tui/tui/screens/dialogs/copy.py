@@ -80,15 +80,15 @@ class CopiedCommand(NamedTuple):
 def native_commands(agent: str) -> dict[str, CopiedCommand]:
     """Key → the agent's own commands for a session; `agent` as it is shown."""
     return {
-        "r": CopiedCommand(MenuChoice("r", "resume command", f"with which {agent} goes on with it"), "resume"),
-        "f": CopiedCommand(MenuChoice("f", "fork command", f"with which {agent} begins anew from it"), "fork"),
+        "r": CopiedCommand(MenuChoice("r", "resume command", f"resumes it in {agent}"), "resume"),
+        "f": CopiedCommand(MenuChoice("f", "fork command", f"forks it into a new session of {agent}"), "fork"),
     }
 
 
 def _copyable(key: str, label: str, text: str) -> Copyable:
     text = plain(text)
     lines = count_lines(text)
-    detail = compact(text, 60) if lines < 2 else f"{compact(text, 46)} … {lines:,} lines"
+    detail = compact(text, 60) if lines < 2 else f"{compact(text, 40)} … {lines:,} lines"
     return Copyable(MenuChoice(key, label, detail), text)
 
 

@@ -212,6 +212,14 @@ def test_options_that_make_no_sense_are_refused(capsysbinary: pytest.CaptureFixt
     assert run(capsysbinary, HOME, "browse", "--limit", "0")[:2] == (0, "")
 
 
+def test_where_no_whole_word_is_found_a_beginning_is_offered(capsysbinary: pytest.CaptureFixture[bytes]) -> None:
+    offered = "hermes-tui: words are whole ones; {} also finds what begins so\n"
+    _, out, err = run(capsysbinary, HOME, "search", "lis agent:claude")
+    assert not out and err.endswith(offered.format("lis*"))
+    for query in ("lis*", "list", '"lis the"'):
+        assert "whole ones" not in run(capsysbinary, HOME, "search", query)[2], query
+
+
 @pytest.mark.parametrize(
     ("query", "words"),
     [

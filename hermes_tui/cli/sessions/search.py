@@ -105,6 +105,8 @@ def search(
         _explain(text, manager.agents)
         if not outcome.total and (instead := manager.searches.instead(text)):
             stderr.say(f"hermes-tui: did you mean {safe(instead)}")
+        elif not outcome.total and (begun := _begun(text)):
+            stderr.say(f"hermes-tui: words are whole ones; {safe(begun)} also finds what begins so")
     if hurried:
         left = f"{outcome.coverage.left:,} of {outcome.coverage.sources:,} sources, the oldest, are not searched"
         rest = "what was found is not read in full" if outcome.complete else left
@@ -214,6 +216,14 @@ def _explain(text: str, agents: Sequence[str]) -> None:
     for name in (name for leaf in asked for name in leaf.values):
         if not any(agent.startswith(name) for agent in agents):
             is_known(name, agents)
+
+
+def _begun(text: str) -> str:
+    """The last word of a query with a star, as the box on the screen takes it; empty where there is none."""
+    from hermes_tui.sessions.query import parse
+
+    words = [text[part.start : part.end] for part in parse(text).parts if part.kind == "word"]
+    return f"{words[-1]}*" if words and not words[-1].endswith("*") else ""
 
 
 @click.command("browse")

@@ -169,9 +169,10 @@ def failing() -> Iterator[Callable[[str, int, apsw.Error], None]]:
             def statement(cursor: apsw.Cursor, sql: str, bindings: object) -> bool:
                 if words in sql:
                     given[id(cursor)] = 0
+                    cursor.row_trace = row  # the connection's own is that of the limits
                 return True
 
-            connection.row_trace, connection.exec_trace = row, statement
+            connection.exec_trace = statement
 
         hooks.append(hook)
         apsw.connection_hooks.append(hook)

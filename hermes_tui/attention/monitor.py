@@ -255,6 +255,8 @@ class Monitor:
         known = self._known.get(session.unified_id)
         by_row = known is not None and is_shared and known.is_listed_by_message
         is_same = known is not None and known.row == row and (by_row or known.store == store)
+        # A clock may have been set back, or a file be of a year that there is none of: nothing changed after now.
+        changed = known.changed if known is not None and is_same else min(changed, self._now())
         if known is None or not is_same or known.read < changed + _SETTLES:
             with suppress(HermesTuiError):
                 source = self._manager.catalogue.source_of(session)

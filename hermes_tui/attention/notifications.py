@@ -99,19 +99,20 @@ class Transitions:
         """Those of whom a person is to be told now. One that was told of lately waits for a later report, and is told
         of then if it still stands in that state."""
         now, found = self._now(), []
+        self._began = None if self._began is None else min(self._began, now)  # the clock may be set back
         states: dict[str, StateName] = {}
         for key, one in report.by_session.items():
             before, state = self._states.get(key), one.state.state
             states[key] = state
             if state == before or state not in TOLD or self._is_old(one, before):
                 continue
-            if now - self._told.get((key, state), 0.0) < EVERY:
+            if 0 <= now - self._told.get((key, state), 0.0) < EVERY:
                 states[key] = before or "idle"
             else:
                 self._told[key, state] = now
                 found.append(one)
         self._states = states
-        self._told = {which: at for which, at in self._told.items() if now - at < EVERY}
+        self._told = {which: at for which, at in self._told.items() if 0 <= now - at < EVERY}
         if self._began is None:
             self._began = now
             return ()

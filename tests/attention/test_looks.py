@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import time
 from pathlib import Path
 
 import pytest
@@ -12,6 +14,7 @@ from hermes_tui.sessions.manager import SessionManager
 from hermes_tui.sessions.mark_store import MarkStore
 from session_adapters.base import Environment
 from session_adapters.claude.adapter import ClaudeAdapter
+from session_adapters.reading.files import METER
 
 
 def test_a_session_that_grows_is_not_looked_for_among_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -33,3 +36,23 @@ def test_a_session_that_grows_is_not_looked_for_among_all(tmp_path: Path, monkey
     path.rename(tmp_path / "elsewhere.jsonl")
     monitor.look(manager.catalogue.snapshot)  # the list does not know yet; nothing ends it
     assert f"claude:{path.stem}" not in monitor.look(manager.catalogue.refresh()).by_session
+
+
+def test_a_file_of_a_year_to_come_is_read_no_more_often_than_others(tmp_path: Path) -> None:
+    """It was read again at each look until that year, and one of a year that Python has not ended all looks."""
+    made = ClaudeHome(tmp_path / "home")
+    path = made.session("the one that runs")
+    made.process(path.stem, "busy")
+    manager = SessionManager(Environment(home=made.home), cache_dir=tmp_path / "cache", agents=("claude",))
+    later = [0.0]
+    monitor = Monitor(manager, MarkStore(tmp_path / "marks.db"), panes=lambda: (), now=lambda: time.time() + later[0])
+    for future in (time.time() + 86_400, 1e11):  # of as many seconds as the file system knows
+        os.utime(path, (future, future))
+        manager.catalogue.refresh()
+        assert f"claude:{path.stem}" in monitor.look(manager.catalogue.snapshot).by_session
+        later[0] += 3600
+        monitor.look(manager.catalogue.snapshot)
+        METER.reset()
+        later[0] += 3600
+        monitor.look(manager.catalogue.snapshot)
+        assert METER.opened == 0

@@ -196,3 +196,14 @@ def test_nothing_is_told_unless_it_is_asked_for() -> None:
     notifier.look(report(one("working")))
     notifier.look(report(one("approval")))
     assert written == []
+
+
+def test_a_clock_that_is_set_back_keeps_nothing_from_being_told() -> None:
+    watched = Watched()
+    watched.see(one("working"))
+    assert watched.see(one("approval")) == ["approval"]
+    watched.now -= 3600
+    watched.see(one("working"))
+    then = datetime.fromtimestamp(watched.now + 1, UTC)
+    watched.now += 2
+    assert watched.see(one("approval", since=then), one("question", "new", since=then)) == ["approval", "question"]

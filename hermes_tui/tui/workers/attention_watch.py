@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from hermes_tui.attention.shared import SharedCounts
 from hermes_tui.errors import HermesTuiError
 from hermes_tui.platform.background import Worker
+from hermes_tui.platform.log import write_failure
 from hermes_tui.sessions.catalogue.snapshot import Snapshot
 from hermes_tui.sessions.mark_store import MarkStore
 
@@ -25,7 +26,7 @@ __all__ = ["AttentionWatch"]
 _REST = 0.25
 """Seconds between two looks at least."""
 _AGAIN = 15.0
-"""Seconds after a look that failed: another program may have had the file."""
+"""Seconds after a look that failed: another program may have had the file, and a bug may be one session's."""
 
 
 class AttentionWatch:
@@ -101,9 +102,13 @@ class AttentionWatch:
                     del self._seen[unified_id]
 
     def _broken(self, error: Exception) -> float | None:
+        self._shared.keep({})  # who asks for the counts looks for itself
+        said = str(error)
         if not isinstance(error, HermesTuiError):
-            raise error
-        if str(error) != self._said:
-            self._said = str(error)
-            self._failed(self._said)
+            said = f"What needs you could not be looked at ({type(error).__name__}: {error})."
+        if said != self._said:
+            self._said = said
+            self._failed(said)
+            if not isinstance(error, HermesTuiError):
+                write_failure(error)
         return _AGAIN

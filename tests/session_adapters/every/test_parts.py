@@ -177,7 +177,11 @@ def texts_read() -> Iterator[list[int]]:
             total[0] += sum(len(value) for value in row if isinstance(value, bytes | str) and len(value) > FILLER)
             return row
 
-        connection.row_trace = count
+        def statement(cursor: apsw.Cursor, sql: str, bindings: object) -> bool:
+            cursor.row_trace = count  # the connection's own is that of the limits
+            return True
+
+        connection.exec_trace = statement
 
     apsw.connection_hooks.append(hook)
     yield total

@@ -81,7 +81,7 @@ class AppActions(Program, inherit_bindings=False):
 
         problems = self.main.snapshot.problems
         if not problems:
-            self.notify("No problems: everything that was found could be read.")
+            self.notify("No problems: every session that was found could be read. For lanes: L, then !")
         elif isinstance(self.screen, ProblemsScreen):
             self.notify("These are the problems.")
         elif not self._is_back_at(ProblemsScreen):

@@ -24,7 +24,7 @@ async def test_problems_are_counted_and_shown(program: Program, claude_home: Cla
     path = claude_home.session("Damaged")
     async with program(claude_home.home) as pilot:
         await pilot.press("exclamation_mark")
-        assert toasts(pilot) == ["No problems: everything that was found could be read."]
+        assert toasts(pilot) == ["No problems: every session that was found could be read. For lanes: L, then !"]
         with path.open("a") as file:
             file.write('{"type": "user", "message": [[[\x00\n')
         claude_home.say(path, "user", "after the damage")
@@ -37,6 +37,14 @@ async def test_problems_are_counted_and_shown(program: Program, claude_home: Cla
         await pilot.press("q")
         await until(pilot, lambda: isinstance(pilot.app.screen, MainScreen))
         assert pilot.app.is_running
+
+
+async def test_the_memory_of_another_agent_than_hectors_is_refused(program: Program, claude_home: ClaudeHome) -> None:
+    claude_home.session("Clear the build")
+    async with program(claude_home.home) as pilot:
+        await pilot.press("H")
+        said = "Only Hector's agents have a memory that can be shown; this session is of claude."
+        await until(pilot, lambda: toasts(pilot) == [said])
 
 
 async def test_help_shows_the_ids_that_a_keymap_names(program: Program, claude_home: ClaudeHome) -> None:

@@ -72,7 +72,7 @@ class ContextActions:
         if subject is None:
             self._parts.screen.notify("There is no session here.")
         elif subject.agent != "hector":
-            said = f"Only sessions of Hector's have such a memory: this is one of {safe(subject.agent)}."
+            said = f"Only Hector's agents have a memory that can be shown; this session is of {safe(subject.agent)}."
             self._parts.screen.notify(said)
         else:
             self._parts.program.push_screen(MemoryScreen(self._parts.program, subject))

@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
+from hermes_tui.sessions.adapters import Adapters
 from hermes_tui.sessions.catalogue import unreadable
 from hermes_tui.sessions.catalogue.snapshot import Snapshot
 from hermes_tui.sessions.cost import CostOptions
+from hermes_tui.sessions.index.reading.reader import SearchIndex
+from hermes_tui.sessions.index.schema import open_writer
+from hermes_tui.sessions.index.source_state import Level
+from hermes_tui.sessions.index.writing import indexer as indexing
+from hermes_tui.sessions.index.writing.indexer import TRY_AGAIN, Indexer
 from hermes_tui.sessions.manager import SessionManager
 from indexing import build
 from long_talks import TALKS, Talk
@@ -166,6 +174,27 @@ def test_what_could_not_be_added_up_is_tried_again(tmp_path: Path, monkeypatch: 
     with damaged(stored(late)):
         assert late.costs.known_total(CostOptions()).call_count == 0
     assert late.total_cost().call_count == 3 and not late.costs.problems
+
+
+def test_what_could_not_be_indexed_is_tried_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a database that was locked while it was indexed all was scanned by each search until it was written to."""
+    talk = TALKS["opencode"](tmp_path / "home")
+    talk.add(3)
+    environment = Environment(home=talk.home)
+    (source,) = talk.adapter.sources(lambda problem: None)
+    connection = open_writer(tmp_path / "i.db")
+    indexer, index = Indexer(connection, Adapters(lambda: environment)), SearchIndex(tmp_path / "i.db")
+    with damaged(Path(source.path)):
+        assert indexer.run()
+    now = time.time()
+    assert index.lacking([source], now) == [] and index.lacking([source], now + TRY_AGAIN) == [source]
+    assert index.lacking([replace(source, stamp=(1,))], now) != [], "it was written to"
+    assert indexer.run() and index.coverage([source]).level(source) == Level.NOTHING, "it is too early"
+    monkeypatch.setattr(indexing, "time", lambda: now + TRY_AGAIN)
+    assert indexer.run() and index.coverage([source]).level(source) == Level.ALL
+    assert index.lacking([replace(source, stamp=(1,))], now) != [], "nor is it left alone later"
+    index.close()
+    connection.close()
 
 
 def test_no_indexer_is_started_for_it_again_and_again(talk: Talk, tmp_path: Path) -> None:

@@ -56,7 +56,8 @@ def _naive(path: Path, sources: list[Source]) -> tuple[IndexCoverage, list[Sourc
             levels[key_of(source)] = numbers[number] = Level(level)
             if lost:
                 all_lost[key_of(source)] = lost
-        if not (same and level != Level.PROSE) and again < time.time():
+        rests = again >= time.time()
+        if (not (same and rests)) if level == Level.NOTHING else (not ((same and level == Level.ALL) or rests)):
             lacking.append(source)
     complete = all(levels.get(key_of(source)) == Level.ALL for source in sources)
     return IndexCoverage(generation, levels, numbers, all_lost, complete), lacking

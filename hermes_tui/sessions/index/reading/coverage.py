@@ -87,8 +87,8 @@ class Stock:
             return self._coverage
 
     def lacking(self, connection: apsw.Connection, sources: Iterable[Source], now: float) -> list[Source]:
-        """Those of which not everything is there as it is now, without what could not be read as it is, and what is
-        left alone for a while. Raises `apsw.Error` and `IndexUnusable`."""
+        """Those of which not everything is there as it is now, without what is left alone for a while: it
+        could not be read as it is, or takes long. Raises `apsw.Error` and `IndexUnusable`."""
         with self._lock:
             self._look(connection, sources)
             return [source for source in self._open.values() if self._lacks(source, now)]
@@ -98,6 +98,8 @@ class Stock:
         if found is None:
             return has_text_key(source)
         _, stamp, level, again, _ = found
+        if level == Level.NOTHING:  # it could not be read
+            return stamp != source.stamp or now >= again
         return (stamp != source.stamp or level == Level.PROSE) and now >= again
 
     # Keeping up --------------------------------------------------------------------------------------------

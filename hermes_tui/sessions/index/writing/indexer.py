@@ -24,7 +24,7 @@ from session_adapters.reading.bounds import unread
 from session_adapters.reading.searchable import SessionTexts, Text, TextReader
 from session_adapters.text import scrub
 
-__all__ = ["FULL_LOOK_AFTER", "LONGEST_REST", "WARM_SOURCES", "Indexer"]
+__all__ = ["FULL_LOOK_AFTER", "LONGEST_REST", "TRY_AGAIN", "WARM_SOURCES", "Indexer"]
 
 T = TypeVar("T")
 
@@ -32,6 +32,9 @@ FULL_LOOK_AFTER = 300.0
 """Seconds between two looks at every store at least, whatever is told: nobody tells of what is deleted."""
 LONGEST_REST = 86_400
 """Seconds; to be left alone for longer than this is a mistake of the clock."""
+TRY_AGAIN = 900
+"""Seconds after which a source is tried again that could not be read and was not written to since: it is searched in
+its store meanwhile, and the next indexer tries it at once."""
 _KEPT = 20
 """An indexer that would need a second to know again what it knows is kept for so many, doing nothing."""
 _LEAST = 60.0
@@ -260,9 +263,9 @@ class Indexer:
         self._writer.rest(source, int(time() + REST_SHARE * worked))
 
     def _guarded(self, source: Source, step: Callable[[Adapter, Source], None]) -> None:
-        """Do it; whatever an adapter does wrong costs this source alone, until it is written to again."""
+        """Do it; whatever an adapter does wrong costs this source alone, until it is written to or tried again."""
         key = key_of(source)
-        if self._failed.get(key) == source.stamp:
+        if self._failed.get(key) == source.stamp and time() < self._writer.sources()[key].again:
             return
         self._failed.pop(key, None)
         try:
@@ -270,6 +273,7 @@ class Indexer:
         except (_AdapterFailed, AdapterBroken):
             self._failed[key] = source.stamp
             self._writer.mark(source, Level.NOTHING)
+            self._writer.rest(source, int(time() + TRY_AGAIN))
 
 
 def _lost(problems: Sequence[Problem]) -> str:

@@ -187,7 +187,7 @@ class IndexWriter:
         """Say that a source is in the index as its stamp says, or what was tried with it; and what of it could not be
         read."""
         one = self._change(source)
-        one.stamp, one.level, one.lost = source.stamp, level, lost
+        one.stamp, one.level, one.lost, one.again = source.stamp, level, lost, 0
 
     def rest(self, source: Source, until: int) -> None:
         """Say up to which second, since the epoch, a source is to be left alone."""

@@ -114,20 +114,24 @@ def count_session(fold: OpenCodeFold, rows: OpenCodeRows, units: Sequence[OpenCo
 
 
 def _glance(rows: OpenCodeRows, units: dict[str, list[OpenCodeUnit]], found: dict[str, OpenCodeFold]) -> None:
-    """Count messages without their parts; only the first prompt is read with them."""
-    flat = [unit for some in units.values() for unit in some]
-    light = rows.contents(flat, parts=False, limit=ROW_LIMIT)
-    for key, some in units.items():  # those for which there is no room
-        found[key].messages += sum(unit.id not in light for unit in some) if rows.ration.spent else 0
-    rows.ration = Ration(stint=rows.stint)
-    asked = {
-        key: next((unit for unit in some if light.get(unit.id) and light[unit.id][0].is_prompt), None)
-        for key, some in units.items()
-    }
-    first = rows.contents([unit for unit in asked.values() if unit is not None])
-    for key, some in units.items():
-        for unit in some:
-            found[key].add(marked(unit, first.get(unit.id) or light.get(unit.id, [])))
+    """Count messages without their parts, a page at a time; only the first prompts are read with them."""
+    prompts = Ration(stint=rows.stint)
+    asked: set[str] = set()
+    for page in _batches([(key, unit) for key, some in units.items() for unit in some], _PAGE):
+        light = rows.contents([unit for _, unit in page], parts=False, limit=ROW_LIMIT)
+        if rows.ration.spent:  # those for which there is no room
+            for key, unit in page:
+                found[key].messages += unit.id not in light
+        first: dict[str, OpenCodeUnit] = {}
+        for key, unit in page:
+            if key not in asked and light.get(unit.id) and light[unit.id][0].is_prompt:
+                asked.add(key)
+                first[key] = unit
+        rows.ration, prompts = prompts, rows.ration
+        whole = rows.contents(list(first.values()))
+        rows.ration, prompts = prompts, rows.ration
+        for key, unit in page:
+            found[key].add(marked(unit, whole.get(unit.id) or light.get(unit.id, [])))
 
 
 def tree_summary(reader: TreeReader, path: str, size: int, *, exact: bool) -> SessionSummary:

@@ -311,9 +311,9 @@ async def test_the_list_is_there_before_any_store_is_read(
     gate = threading.Event()
     refresh = Catalogue.refresh
 
-    def late(catalogue: Catalogue, agents: Iterable[str] | None = None) -> Snapshot:
+    def late(catalogue: Catalogue, agents: Iterable[str] | None = None, *, again: bool = False) -> Snapshot:
         gate.wait(60)
-        return refresh(catalogue, agents)
+        return refresh(catalogue, agents, again=again)
 
     monkeypatch.setattr(Catalogue, "refresh", late)
     async with program(claude_home.home, wait=False) as pilot:

@@ -130,5 +130,5 @@ async def test_a_store_that_does_not_answer_hides_no_other_layer(
 async def test_other_agents_have_no_such_memory(program: Program, store: Stored) -> None:
     async with program(store("claude", "home")) as pilot:  # type: ignore[attr-defined]
         await pilot.press("H")
-        await until(pilot, lambda: any("Only sessions of Hector's" in one for one in toasts(pilot)))
+        await until(pilot, lambda: any("Only Hector's agents" in one for one in toasts(pilot)))
         assert not isinstance(pilot.app.screen, MemoryScreen)

@@ -72,9 +72,9 @@ async def test_an_answer_of_the_beginning_of_the_list_is_none_of_all(
         claude_home.say(claude_home.session(f"Walk {number}"), "assistant", "A heron stood there.")
     refresh, run, listed, answered = Catalogue.refresh, Hunt.run, threading.Event(), threading.Event()
 
-    def late(catalogue: Catalogue, *agents: Iterable[str] | None) -> Snapshot:
+    def late(catalogue: Catalogue, *agents: Iterable[str] | None, again: bool = False) -> Snapshot:
         assert listed.wait(60)
-        return refresh(catalogue, *agents)
+        return refresh(catalogue, *agents, again=again)
 
     def later(hunt: Hunt) -> Iterator[SourceMatch]:
         assert not listed.is_set() or answered.wait(60)

@@ -191,9 +191,9 @@ async def test_until_all_stores_were_looked_at_it_is_still_searched(
     talk(claude_home)
     refresh, go_on = Catalogue.refresh, threading.Event()
 
-    def late(catalogue: Catalogue, *agents: Iterable[str] | None) -> Snapshot:
+    def late(catalogue: Catalogue, *agents: Iterable[str] | None, again: bool = False) -> Snapshot:
         assert go_on.wait(60)
-        return refresh(catalogue, *agents)
+        return refresh(catalogue, *agents, again=again)
 
     monkeypatch.setattr(Catalogue, "refresh", late)
     # Nothing is known of the stores meanwhile.

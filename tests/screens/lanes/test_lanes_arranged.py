@@ -80,7 +80,8 @@ async def test_busy_with_what_and_what_waits_where_nobody_says(demo: HermesDemo)
     assert store.began, "what is newer than that counts as unread"
     store.close()
     demo.begin_turn(DISCORD)
-    async with demo.program((160, 48), attention=True) as pilot:
+    async with demo.program((80, 48), attention=True) as pilot:  # beside the list a session would be seen
+        await pilot.resize_terminal(160, 48)
         await until(pilot, lambda: state(pilot, DISCORD) == "● working now")
         await go(pilot, DISCORD)
         text = screen_text(pilot)

@@ -275,7 +275,9 @@ class Adapter(ABC):
             except SessionUnreadable as error:
                 if not said.isdisjoint((one, source.session_id or one)):  # the list may call it by another name
                     continue
-                refused = _refused(error)
+                from session_adapters.reading.sqlite_limits import refusal_in
+
+                refused = refusal_in(error)
                 reason, of = (str(error), one) if refused is None else (str(refused), "")
                 report(Problem(agent=self.name, path=source.path, reason=reason, session_id=of))
                 if refused is not None:
@@ -341,8 +343,11 @@ class Adapter(ABC):
         found = self.session_ids(source, listing.append) if session_ids is None else session_ids
         for problem in () if found else listing:
             report(problem)
-        say = lambda of, why: report(Problem(agent=self.name, path=source.path, reason=why, session_id=of))  # noqa: E731
-        return added_up_usage(found, partial(self.added_up, source), say)
+
+        def note(session_id: str, reason: str) -> None:
+            report(Problem(agent=self.name, path=source.path, reason=reason, session_id=session_id))
+
+        return added_up_usage(found, partial(self.added_up, source), note)
 
     def added_up(self, source: Source, session_id: str) -> tuple[SessionSummary, SessionFold, int]:
         """A session, what its messages come to, and how many of them are left out. Raises as `session` does."""
@@ -387,15 +392,6 @@ def option(name: str, value: str, short: str = "") -> tuple[str, ...]:
     """An option of a command: in one word where the value begins with a dash, for alone it would be taken for another
     option."""
     return (f"{name}={value}",) if value.startswith("-") else (short or name, value)
-
-
-def _refused(error: BaseException | None) -> BaseException | None:
-    """What of an error is said of all sessions in a database."""
-    from session_adapters.reading.sqlite_limits import DatabaseRefused
-
-    while error is not None and not isinstance(error, DatabaseRefused):
-        error = error.__cause__
-    return error
 
 
 def unique(sources: Iterable[Source]) -> Iterator[Source]:

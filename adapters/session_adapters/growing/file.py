@@ -58,7 +58,5 @@ class GrowingFile:
         self._tail = read_at(fd, max(0, end - _TAIL), min(_TAIL, end))
         if len(self._head) < min(self._head_size, end):
             self._head = read_at(fd, 0, min(self._head_size, end))
-        if len(self._tail) < min(
-            _TAIL, end
-        ):  # cut short while it was read: what stands there later is something else
-            self._file = (-1, -1)
+        if len(self._tail) < min(_TAIL, end):
+            self._file = (-1, -1)  # cut short while it was read: what stands there later is something else

@@ -29,6 +29,7 @@ __all__ = [
     "first_of_newest",
     "guard",
     "held",
+    "refusal_in",
     "tables_of",
 ]
 
@@ -47,9 +48,9 @@ SESSION_LIMIT = 64 << 20
 
 READ_SECONDS = 3.0
 """Seconds that the processor may work for one read: a slow disk is nobody's fault."""
-ROW_SECONDS = 0.0005
-"""Seconds more for each row that it gives: a slow processor is nobody's fault either, and how many rows are read is
-bounded. It takes a tenth of this."""
+ROW_SECONDS = 0.00003
+"""Seconds more for each row that it gives: what is large may take longer, and the most that is read of a session at
+once (`SESSION_ROWS`) five seconds in all."""
 
 _ROW = 1024
 """Bytes that a row takes besides its texts, once it is a session or a message."""
@@ -79,6 +80,13 @@ class DatabaseUnreadable(ValueError):
 
 class DatabaseRefused(DatabaseUnreadable):
     """The same of every session in it, until it changes."""
+
+
+def refusal_in(error: BaseException | None) -> DatabaseRefused | None:
+    """What of an error is said of all sessions in a database."""
+    while error is not None and not isinstance(error, DatabaseRefused):
+        error = error.__cause__
+    return error
 
 
 def guard(connection: apsw.Connection, deadline: float, size: int) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from itertools import islice
 from pathlib import PurePath
 from typing import NamedTuple
@@ -14,61 +13,14 @@ from msgspec.structs import replace
 from hermes_tui.sessions.catalogue.cache import CachedSource
 from hermes_tui.sessions.catalogue.growing_sessions import WarmCounters
 from hermes_tui.sessions.catalogue.interning import share_strings
+from hermes_tui.sessions.catalogue.read_source import failure, is_left, is_torn, read_source
 from hermes_tui.sessions.catalogue.snapshot import AgentPlace
 from hermes_tui.sessions.catalogue.unreadable import Key, Unreadable
 from session_adapters.base import Adapter, Liveness, Source
 from session_adapters.model import Problem, SessionSummary
 from session_adapters.reading.bounds import is_cut
-from session_adapters.reading.lines import PATIENCE, is_unfinished
-from session_adapters.usage import Usage
 
 __all__ = ["GONE_KEPT", "AgentSessions", "agents_of"]
-
-
-def _read(adapter: Adapter, source: Source, warm: WarmCounters, *, exact: bool = False) -> CachedSource:
-    """The summaries in `source`, exact too where only what is new has to be read for that; whatever an adapter does
-    wrong becomes a problem in the entry."""
-    problems: list[Problem] = []
-    failed = False
-    summaries: list[SessionSummary] = []
-    calls: list[Usage] | None = None
-    counter = warm.take(source)
-    exact = exact or counter is not None
-    try:
-        if exact and counter is None:
-            counter = adapter.counter(source)
-        whole = counter(source, problems.append) if counter is not None else None
-        calls = None if whole is None else list(whole[1])
-        for summary in whole[0] if whole is not None else adapter.summaries(source, problems.append, exact=exact):
-            if summary.agent == adapter.name:
-                summaries.append(summary)
-            else:
-                reason = f"the adapter gave a session of another agent ({summary.agent})"
-                problems.append(Problem(agent=adapter.name, path=source.path, reason=reason))
-    except Exception as error:
-        failed = True
-        problems.append(_failure(adapter.name, source.path, "reading it", error))
-    if counter is not None and not failed:
-        warm.keep(source, counter)
-    entry = CachedSource(
-        source=source,
-        summaries=tuple(summaries),
-        problems=tuple(problems),
-        exact=exact,
-        waits=source.path.endswith(".jsonl") and not _is_left(source),
-    )
-    share_strings(entry)
-    return entry if calls is None else entry.with_calls(calls)
-
-
-def _is_torn(source: Source) -> bool:
-    with suppress(OSError):  # when it is written to again its reader says so
-        return is_unfinished(source.path)
-    return False
-
-
-def _is_left(source: Source) -> bool:
-    return time.time() - source.modified > PATIENCE
 
 
 GONE_KEPT = 100
@@ -221,8 +173,8 @@ class AgentSessions:
                         todo.append((key, source, False))
                 elif known is None or known.source.stamp != source.stamp:
                     todo.append((key, source, False))
-                elif known.waits and _is_left(source):
-                    if _is_torn(source):
+                elif known.waits and is_left(source):
+                    if is_torn(source):
                         todo.append((key, source, known.exact))
                     else:
                         known = replace(known, waits=False)
@@ -232,7 +184,7 @@ class AgentSessions:
         except Exception as error:
             roots = self.place.roots if self.place else ()
             failed = True
-            problems.append(_failure(self.agent, "", "listing its sessions", error))
+            problems.append(failure(self.agent, "", "listing its sessions", error))
         hidden = {problem.path for problem in problems if problem.path}
         gone = False
         for key in self.entries.keys() - found.keys():
@@ -268,7 +220,8 @@ class AgentSessions:
         self._stale = self._stale or changed
         self.relate(adapter, notice_gone=not first)
         problems = list(looked.problems)
-        live, before = self._processes(adapter, problems), (self.place, self._listing, self._live)
+        live = self._processes(adapter, problems)
+        before = (self.place, self._listing, self._live)
         self.place, self._listing, self._live = looked.place, tuple(problems), live
         self._news = self._news or before != (self.place, self._listing, live)
         return changed
@@ -276,7 +229,7 @@ class AgentSessions:
     def read(self, adapter: Adapter, source: Source, *, exact: bool = False) -> CachedSource:
         """What is in a source now, exact too where it was read in full before. Needs no lock; nothing is taken
         over."""
-        return _read(adapter, source, self._warm, exact=exact)
+        return read_source(adapter, source, self._warm, exact=exact)
 
     def refresh_processes(self, adapter: Adapter) -> None:
         """Look only at which sessions a process has open."""
@@ -295,12 +248,13 @@ class AgentSessions:
         self._news = True
         self._relating = ()
         # Copies too: the adapter knows which of them is the session; of what it leaves, the longest is.
-        read_now, before = [one for entry in self.entries.values() for one in entry.summaries], self.related
+        read_now = [summary for entry in self.entries.values() for summary in entry.summaries]
+        before = self.related
         try:
             self.related = tuple(_distinct(adapter.relate(read_now)))
         except Exception as error:
             self.related = tuple(_distinct(read_now))
-            self._relating = (_failure(self.agent, "", "comparing its sessions", error),)
+            self._relating = (failure(self.agent, "", "comparing its sessions", error),)
         present = {summary.session_id for summary in read_now}
         gone = {key: summary for key, summary in self._gone.items() if key not in present}
         if notice_gone:
@@ -316,7 +270,7 @@ class AgentSessions:
         try:
             return dict(adapter.live())
         except Exception as error:
-            problems.append(_failure(self.agent, "", "looking for its processes", error))
+            problems.append(failure(self.agent, "", "looking for its processes", error))
             return {}
 
 
@@ -342,9 +296,3 @@ def _length(summary: SessionSummary) -> tuple[float, int, int]:
 
 def _is_hidden(path: str, unreadable: Collection[str]) -> bool:
     return bool(unreadable) and (path in unreadable or any(str(one) in unreadable for one in PurePath(path).parents))
-
-
-def _failure(agent: str, path: str, doing: str, error: Exception) -> Problem:
-    return Problem(
-        agent=agent, path=path, reason=f"the adapter failed while {doing} ({type(error).__name__}: {error})"
-    )

@@ -67,15 +67,13 @@ class CostCache:
             sheet = self.current()
             if sheet is None:
                 entries, sessions = self._listed()
-                wanted = [one for one in entries if not one.call_problems or self._is_due(one)]
-                read = read_calls(wanted, self._adapters, self._catalogue.seconds)
-                for one, old in zip(read, wanted, strict=True):
-                    if one is not old and one.call_problems:
-                        self._unreadable.failed(key_of(one.source), one.source)
-                now = dict(zip(map(id, wanted), read, strict=True))
-                counted = [now.get(id(one), one) for one in entries]
+                counted = read_calls(entries, self._adapters, self._catalogue.seconds, self._is_due)
+                changed = [(old, new) for old, new in zip(entries, counted, strict=True) if old is not new]
+                for _, new in changed:
+                    if new.call_problems:
+                        self._unreadable.failed(key_of(new.source), new.source)
                 self._unreadable.keep({key_of(one.source) for one in counted if one.call_problems})
-                self._catalogue.update(pair for pair in zip(entries, counted, strict=True) if pair[0] is not pair[1])
+                self._catalogue.update(changed)
                 sheet = self._sheet = self._kept(self._add_up(counted, sessions))
                 self._split = _NO_CALLS
             return sheet
@@ -141,7 +139,7 @@ class CostCache:
         their list takes 15 MB that a face would keep for weeks."""
         entries, prices = self._catalogue.entries(), self.prices
         if self.last().key and self.last().edition == prices.edition:
-            entries = [one for one in entries if not one.is_counted and (not one.call_problems or self._is_due(one))]
+            entries = [one for one in entries if not one.is_counted and self._is_due(one)]
             unread = (one for entry in entries for one in entry.summaries if not entry.counts(one.session_id))
             if sum(one.size for one in unread) <= _QUICK:
                 return
@@ -197,8 +195,8 @@ class CostCache:
     # Inside ------------------------------------------------------------------------------------------------
 
     def _is_due(self, entry: CachedSource) -> bool:
-        """Whether to try again by now what could not be added up."""
-        return self._unreadable.is_due(key_of(entry.source), entry.source)
+        """False for what could not be added up, until it is time to try again."""
+        return not entry.call_problems or self._unreadable.is_due(key_of(entry.source), entry.source)
 
     def _listed(self) -> tuple[list[CachedSource], list[SessionSummary]]:
         entries = self._catalogue.entries()

@@ -48,14 +48,18 @@ class CallsAnswer(msgspec.Struct, frozen=True):
 
 
 def read_calls(
-    entries: Sequence[CachedSource], adapters: Adapters, seconds: float | None = None
+    entries: Sequence[CachedSource],
+    adapters: Adapters,
+    seconds: float | None = None,
+    is_due: Callable[[CachedSource], bool] = lambda entry: True,
 ) -> list[CachedSource]:
-    """The same with the calls of all their sessions; of those that did not change nothing is read. Of more than
-    `MANY` that were not read the newest come first, where `seconds` of the processor are given: when those are over
-    the others come back as they are. A sum that lacks something is worth waiting for where nobody waits long."""
+    """The same with the calls of all their sessions; of those that did not change, or are not `is_due`, nothing is
+    read. Of more than `MANY` that were not read the newest come first, where `seconds` of the processor are given:
+    when those are over the others come back as they are. A sum that lacks something is worth waiting for where
+    nobody waits long."""
     adapter = cache(adapters.get)  # which looks at the whole environment each time
     found = list(entries)
-    todo = [number for number, entry in enumerate(found) if not entry.is_counted]
+    todo = [number for number, entry in enumerate(found) if not entry.is_counted and is_due(entry)]
     until = None
     if seconds is not None and len(todo) > MANY:
         todo.sort(key=lambda number: -found[number].source.modified)

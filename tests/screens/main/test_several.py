@@ -14,7 +14,7 @@ from textual.widgets import Input
 from claude_lines import ClaudeHome
 from hermes_tui.platform import paths
 from hermes_tui.sessions.mark_store import MarkStore
-from hermes_tui.tui.screens.dialogs import export, tags
+from hermes_tui.tui.screens.dialogs import export, marks
 from hermes_tui.tui.screens.dialogs.export import ExportScreen
 from hermes_tui.tui.screens.dialogs.tags import TagsScreen
 from hermes_tui.tui.screens.diff import DiffScreen
@@ -41,7 +41,7 @@ def marked(pilot: Pilot[None]) -> list[str]:
 def eight(claude_home: ClaudeHome, monkeypatch: pytest.MonkeyPatch) -> ClaudeHome:
     """Number 8 is the newest."""
     monkeypatch.setattr(export, "ARMED_AFTER", 0.0)
-    monkeypatch.setattr(tags, "ARMED_AFTER", 0.0)
+    monkeypatch.setattr(marks, "ARMED_AFTER", 0.0)
     for number in range(1, 9):
         claude_home.session(f"Number {number}", project="my shop" if number % 2 else "blog")
     return claude_home
@@ -131,6 +131,20 @@ async def test_marked_sessions_are_exported_into_one_folder(
         pilot.app.screen.query_one("#file", Input).value = str(folder)
         await pilot.press("enter")
         await until(pilot, lambda: any("Wrote 0 of 3 sessions" in one for one in toasts(pilot)))
+
+
+async def test_tags_that_cannot_be_kept_are_not_lost(program: Any, eight: ClaudeHome) -> None:
+    kept = paths.state_dir() / "marks.db"
+    async with program(eight.home) as pilot:
+        await pilot.press("space", "space", "t")
+        await until(pilot, lambda: isinstance(pilot.app.screen, TagsScreen))
+        kept.mkdir(parents=True)
+        await pilot.press(*"review", "enter")
+        await until(pilot, lambda: "marks of sessions cannot be kept" in screen_text(pilot))
+        assert isinstance(pilot.app.screen, TagsScreen) and "review" in screen_text(pilot)
+        kept.rmdir()
+        await pilot.press("enter")
+        await until(pilot, lambda: any("Changed the tags of 2 sessions." in one for one in toasts(pilot)))
 
 
 async def test_marked_sessions_are_tagged_together(program: Any, eight: ClaudeHome) -> None:

@@ -232,6 +232,10 @@ def test_a_read_that_takes_too_long_is_broken_off(tmp_path: Path) -> None:
         read_database(path, lambda c: c.execute("SELECT count(*) FROM t a, t b, t c").get, timeout=0)
 
 
+def test_five_seconds_are_the_most_for_what_is_read_of_a_session() -> None:
+    assert sqlite_limits.READ_SECONDS + sqlite_limits.SESSION_ROWS * sqlite_limits.ROW_SECONDS <= 5.0
+
+
 def test_a_slow_processor_has_the_longer_the_more_rows_there_are(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

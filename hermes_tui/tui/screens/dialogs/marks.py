@@ -25,7 +25,7 @@ from hermes_tui.tui.widgets.search_box import TextInput
 from hermes_tui.tui.workers.coroutines import run_beside
 from session_adapters.model import SessionSummary
 
-__all__ = ["MarksScreen"]
+__all__ = ["KeepingDialog", "MarksScreen"]
 
 _TAGS_SHOWN = 200
 """Characters of the tags that there are."""
@@ -45,11 +45,56 @@ class _Note(TextArea):
         event.text = safe(event.text[:MAX_NOTE], keep_newlines=True)
 
 
-class MarksScreen(Dialog[None]):
-    """Has what was changed kept, and stays with it where that fails."""
+class KeepingDialog(Dialog[None]):
+    """Has what was typed kept, and stays with it where that fails: the disk may be full, and a note long."""
+
+    BINDINGS = bindings("marks")
+
+    def __init__(self, heading: str, hint: str, keep: Callable[[MarkChange], Awaitable[object]]) -> None:
+        """`heading` and `hint`: as in `Dialog`. `keep` may raise `HermesTuiError`."""
+        super().__init__(heading, hint)
+        self._keep = keep
+        self._shown_at = time.monotonic()
+
+    @property
+    def change(self) -> MarkChange:
+        """What is changed by now. Raises `ValidationError`."""
+        raise NotImplementedError
+
+    def on_mount(self) -> None:
+        """Count from when it is there."""
+        super().on_mount()
+        self._shown_at = time.monotonic()
+
+    @on(Input.Submitted)
+    def action_save(self) -> None:
+        """Take it as it stands."""
+        if time.monotonic() - self._shown_at < ARMED_AFTER:
+            return
+        try:
+            change = self.change
+        except ValidationError as error:
+            self._refuse(error)
+        else:
+            run_beside(self, partial(self._save, change), "save", exclusive=True)
+
+    async def _save(self, change: MarkChange) -> None:
+        try:
+            if change != MarkChange():
+                await self._keep(change)
+        except HermesTuiError as error:
+            self._refuse(error)
+        else:
+            self.dismiss()
+
+    def _refuse(self, error: HermesTuiError) -> None:
+        self.notify(f"{safe(str(error))}.", severity="warning", markup=False)
+
+
+class MarksScreen(KeepingDialog):
+    """Name, tags and note of one session."""
 
     AUTO_FOCUS = "#name"
-    BINDINGS = bindings("marks")
 
     def __init__(
         self,
@@ -59,16 +104,14 @@ class MarksScreen(Dialog[None]):
         keep: Callable[[MarkChange], Awaitable[object]],
         home: Path | None = None,
     ) -> None:
-        """`marks`: as they are. `tags`: all that are in use. `keep` may raise `HermesTuiError`. `home`: as in
+        """`marks`: as they are. `tags`: all that are in use. `keep`: as in `KeepingDialog`. `home`: as in
         `own_command`."""
         title = session.title if session.agent_title is None else session.agent_title
-        super().__init__(f"Own marks: {compact(title, 50) or 'untitled'}", "^s save")
+        super().__init__(f"Own marks: {compact(title, 50) or 'untitled'}", "^s save", keep)
         self._session = session
         self._marks = marks
         self._tags = tags
-        self._keep = keep
         self._home = home
-        self._shown_at = time.monotonic()
         self._before = (safe(marks.name), " ".join(map(safe, marks.tags)), safe(marks.note, keep_newlines=True))
         """What the fields held at first."""
 
@@ -87,7 +130,6 @@ class MarksScreen(Dialog[None]):
         for field in self.query(TextInput):
             field.cursor_blink = field.select_on_focus = False
         self.query_one(TextArea).cursor_blink = False
-        self._shown_at = time.monotonic()
         self._show_command()
 
     @property
@@ -115,31 +157,6 @@ class MarksScreen(Dialog[None]):
         except ValidationError as error:
             said = f"{safe(str(error))}."
         self.query_one("#command", Static).update(compact(said, 300))
-
-    @on(Input.Submitted)
-    def action_save(self) -> None:
-        """Take it as it stands."""
-        if time.monotonic() - self._shown_at < ARMED_AFTER:
-            return
-        try:
-            change = self.change
-        except ValidationError as error:
-            self._refuse(error)
-        else:
-            run_beside(self, partial(self._save, change), "save", exclusive=True)
-
-    async def _save(self, change: MarkChange) -> None:
-        """What was typed stands there until it is kept: the disk may be full, and the note long."""
-        try:
-            if change != MarkChange():
-                await self._keep(change)
-        except HermesTuiError as error:
-            self._refuse(error)
-        else:
-            self.dismiss()
-
-    def _refuse(self, error: HermesTuiError) -> None:
-        self.notify(f"{safe(str(error))}.", severity="warning", markup=False)
 
 
 def _labelled(label: str, field: Widget) -> Iterator[Widget]:

@@ -2,35 +2,29 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 
-from textual import on
 from textual.app import ComposeResult
 from textual.widgets import Input, Static
 
-from hermes_tui.display import compact, counted, safe
-from hermes_tui.errors import ValidationError
+from hermes_tui.display import compact, counted
 from hermes_tui.sessions.marks import MAX_TAG, MAX_TAGS, MarkChange
-from hermes_tui.tui.keymap import bindings
-from hermes_tui.tui.screens.dialogs.dismissal import Dialog
-from hermes_tui.tui.screens.dialogs.export import ARMED_AFTER
+from hermes_tui.tui.screens.dialogs.marks import KeepingDialog
 from hermes_tui.tui.widgets.search_box import TextInput
 from session_adapters.model import SessionSummary
 
 __all__ = ["TagsScreen"]
 
 
-class TagsScreen(Dialog[MarkChange]):
-    """Gives what is to be changed of each; None when it was left, or nothing was typed."""
+class TagsScreen(KeepingDialog):
+    """Tags of several sessions."""
 
     AUTO_FOCUS = "#tags"
-    BINDINGS = bindings("marks")
 
-    def __init__(self, sessions: Sequence[SessionSummary]) -> None:
-        super().__init__(f"Tags of {counted(len(sessions), 'marked session')}", "↵ save")
+    def __init__(self, sessions: Sequence[SessionSummary], keep: Callable[[MarkChange], Awaitable[object]]) -> None:
+        """`keep`: as in `KeepingDialog`."""
+        super().__init__(f"Tags of {counted(len(sessions), 'marked session')}", "↵ save", keep)
         self._sessions = sessions
-        self._shown_at = time.monotonic()
 
     def body(self) -> ComposeResult:
         """A line to type in, and which sessions it is about."""
@@ -41,18 +35,11 @@ class TagsScreen(Dialog[MarkChange]):
         titles = ", ".join(one.title or "untitled" for one in self._sessions)
         yield Static(compact(titles, 300), classes="faint", markup=False)
 
-    @on(Input.Submitted)
-    def action_save(self) -> None:
-        """Take it as it stands."""
-        if time.monotonic() - self._shown_at < ARMED_AFTER:
-            return
+    @property
+    def change(self) -> MarkChange:
+        """See `KeepingDialog`."""
         words = self.query_one("#tags", Input).value.replace(",", " ").split()
-        try:
-            change = MarkChange(
-                tag=tuple(word for word in words if not word.startswith("-")),
-                untag=tuple(word[1:] for word in words if word.startswith("-")),
-            )
-        except ValidationError as error:
-            self.notify(f"{safe(str(error))}.", severity="warning", markup=False)
-            return
-        self.dismiss(change if change != MarkChange() else None)
+        return MarkChange(
+            tag=tuple(word for word in words if not word.startswith("-")),
+            untag=tuple(word[1:] for word in words if word.startswith("-")),
+        )

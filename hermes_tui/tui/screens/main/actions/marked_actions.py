@@ -87,14 +87,10 @@ class MarkedActions:
             return False
         from hermes_tui.tui.screens.dialogs.tags import TagsScreen
 
-        async def work(change: MarkChange) -> None:
+        async def keep(change: MarkChange) -> None:
             await in_thread(self._program.manager.marks.change, [one.unified_id for one in sessions], change)
             self._program.look_at_marks()
             self._tell(f"Changed the tags of {counted(len(sessions), 'session')}.")
 
-        def changed(change: MarkChange | None) -> None:
-            if change is not None:
-                self._run(partial(work, change))
-
-        self._program.push_screen(TagsScreen(sessions), changed)
+        self._program.push_screen(TagsScreen(sessions, keep))
         return True

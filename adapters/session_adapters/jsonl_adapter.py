@@ -30,7 +30,7 @@ from session_adapters.usage import Usage
 __all__ = ["AROUND", "JsonlAdapter", "JsonlTranscript"]
 
 AROUND = 16 << 10
-"""Bytes before and behind a message that are read first for those around it."""
+"""Bytes before and behind a message that are read first for those around it, and of the end for where it stands."""
 
 
 class JsonlAdapter(Adapter):
@@ -82,11 +82,13 @@ class JsonlAdapter(Adapter):
 
     def open_at(self, source: Source, session_id: str, message_id: str, size: int) -> Transcript:
         """See `Adapter.open_at`."""
-        if message_id:
+        if message_id or size:
             narrow = copy(self)
-            narrow.page = 1  # its last line
+            narrow.page = 1 if message_id else AROUND  # one is its last line
             opened = narrow.open(source, session_id)
-            if opened.complete or (isinstance(opened, JsonlTranscript) and opened.seek(message_id, size)):
+            if not message_id or opened.complete:
+                return opened
+            if isinstance(opened, JsonlTranscript) and opened.seek(message_id, size):
                 return opened
         return self.open(source, session_id)
 
@@ -149,8 +151,8 @@ class JsonlTranscript(Transcript, Generic[B]):
 
     def __init__(self, agent: str, session_id: str, path: str, builder: Callable[[], B], *, page: int = PAGE) -> None:
         super().__init__(agent, session_id, path)
-        self.size = 0
-        """Bytes of the file when it was last looked at."""
+        self.size = self.start = 0
+        """Bytes of the file when it was last looked at, and where in it the loaded messages begin."""
         self.builder = builder()
         """What the loaded messages were made by."""
         self._new_builder = builder
@@ -162,7 +164,8 @@ class JsonlTranscript(Transcript, Generic[B]):
         """Read the last page into a new builder. Raises `OSError`, and then nothing has changed."""
         size = status.st_size
         self.is_cut = False
-        self._read(fd, turn_start(self.builder, fd, size, self._page), size, self._page)
+        begin = turn_above if AROUND <= self._page < PAGE else turn_start
+        self._read(fd, begin(self.builder, fd, size, self._page), size, self._page)
 
     @property
     def activity(self) -> Activity:
@@ -172,7 +175,7 @@ class JsonlTranscript(Transcript, Generic[B]):
     @property
     def loaded(self) -> int:
         """How many bytes the loaded messages take."""
-        return self._file.end - self._start
+        return self._file.end - self.start
 
     def _read(self, fd: int, start: int, stop: int, span: int) -> None:
         """Read what stands between the two into a new builder; `span` bytes are wanted. Raises `OSError`, and then
@@ -190,7 +193,7 @@ class JsonlTranscript(Transcript, Generic[B]):
 
     def _run(self, fd: int, start: int, stop: int, span: int) -> None:
         self.builder = self._new_builder()
-        self._start, self._file = start, GrowingFile(fd, start)
+        self.start, self._file = start, GrowingFile(fd, start)
         self.complete = start == 0 and self.lead(span - stop)
         self._feed(fd, stop)
 
@@ -243,11 +246,11 @@ class JsonlTranscript(Transcript, Generic[B]):
             with open_file(self.path) as fd:
                 status = os.fstat(fd)
                 if not self._file.goes_on(fd, status) or (
-                    not self._start if step < 0 else step > 0 and not self.is_cut
+                    not self.start if step < 0 else step > 0 and not self.is_cut
                 ):
                     return False
                 if step < 0:
-                    start, stop = turn_start(self.builder, fd, self._start, PART), self._start
+                    start, stop = turn_start(self.builder, fd, self.start, PART), self.start
                 else:
                     start = self._file.end if step else 0
                     stop = start + PART
@@ -309,7 +312,7 @@ class JsonlTranscript(Transcript, Generic[B]):
                         return 0
                     loaded = self.loaded
                     more = max(loaded, self._page)
-                    self._read(fd, turn_start(self.builder, fd, self._start, more), self._file.end, loaded + more)
+                    self._read(fd, turn_start(self.builder, fd, self.start, more), self._file.end, loaded + more)
             except OSError:
                 return 0
         return max(0, len(self.messages) - before)
@@ -326,7 +329,7 @@ class JsonlTranscript(Transcript, Generic[B]):
                         self._feed(fd, stop)
                     else:
                         self._note_damage()
-                    if not (self._start and self.builder.replays):
+                    if not (self.start and self.builder.replays):
                         self.messages = self.builder.messages
                         return Change(first=self.builder.take_change())
                     self._read(fd, 0, stop, sys.maxsize)

@@ -18,8 +18,8 @@ from msgspec.structs import replace
 from session_adapters.base import Capabilities, Liveness, NativeCommand, Report, Root, Source, unique
 from session_adapters.model import Problem, SessionSummary
 from session_adapters.reading.files import read_small
-from session_adapters.reading.folders import is_folder
-from session_adapters.tree.adapter import DOCUMENT, TreeAdapter, is_directory
+from session_adapters.reading.folders import is_directory, is_folder
+from session_adapters.tree.adapter import DOCUMENT, TreeAdapter
 from session_adapters.tree.live import Process, newest_by_directory, process
 
 __all__ = ["OmpAdapter"]

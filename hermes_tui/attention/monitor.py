@@ -40,6 +40,8 @@ _SOON, _LATER = 2.0, 15.0
 """Seconds until the next look: while a title or a log may tell more at any time; while nothing but time does."""
 _MOST = 300
 """Sessions that are looked at, the newest first."""
+_END = ("", 20)
+"""Messages of the end by which it is mostly told where a session stands: to read all that is shown takes longer."""
 _TOGETHER: Mapping[str, Collection[str]] = {"needs": NEEDS, "waiting": ("approval", "question")}
 """What a search asks for by one word."""
 
@@ -121,8 +123,11 @@ class Sessions(Protocol):
     def environment(self) -> Environment:
         """The machine."""
 
-    def open(self, agent: str, session_id: str, source: Source | None = None) -> Transcript:
-        """A session, for what its record says last; without `source` it is looked for. Raises `HermesTuiError`."""
+    def open(
+        self, agent: str, session_id: str, source: Source | None = None, at: tuple[str, int] = ("", 0)
+    ) -> Transcript:
+        """A session, for what its record says last, or what there is of its end `at` no message; without `source` it
+        is looked for. Raises `HermesTuiError`."""
 
 
 class Monitor:
@@ -259,8 +264,7 @@ class Monitor:
         changed = known.changed if known is not None and is_same else min(changed, self._now())
         if known is None or not is_same or known.read < changed + _SETTLES:
             with suppress(HermesTuiError):
-                source = self._manager.catalogue.source_of(session)
-                opened = self._manager.open(session.agent, session.session_id, source)
+                opened = _open_end(self._manager, session)
                 known = self._known[session.unified_id] = _Known(
                     store, row, opened.activity, changed, self._now(), opened.is_listed_by_message
                 )
@@ -280,6 +284,16 @@ class Monitor:
             at=datetime.fromtimestamp(before.since, UTC),
             words=f"the title of pane {pane.name} is {pane.title.strip()!r}",
         )
+
+
+def _open_end(manager: Sessions, session: SessionSummary) -> Transcript:
+    """The end of a session, or all that is shown of it where that does not tell where it stands. Raises
+    `HermesTuiError`."""
+    source = manager.catalogue.source_of(session)
+    opened = manager.open(session.agent, session.session_id, source, _END)
+    if opened.activity.since is None and not opened.complete:
+        opened = manager.open(session.agent, session.session_id, source)
+    return opened
 
 
 def _no_more_than_run(found: Sequence[Attended], lanes: Mapping[str, LaneSession]) -> Iterator[Attended]:

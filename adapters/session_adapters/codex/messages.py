@@ -61,8 +61,8 @@ class CodexBuilder(TokenBuilder):
         self._ordinal: int | None = None
         self._spoken: tuple[str, str, datetime | None] | None = None
         self._said: int | None = None
-        self._turn: bool | None = None
-        """Whether a turn is being worked on; None where its record says nothing of turns."""
+        self.turn: bool | None = None
+        """Whether a turn is being worked on; None where nothing was read of turns."""
         self._events: dict[str, Callable[[Payload, datetime | None], None]] = {
             "user_message": self._user_event,
             "item_completed": self._item_event,
@@ -308,15 +308,15 @@ class CodexBuilder(TokenBuilder):
     def activity(self) -> Activity:
         """See `Builder.activity`. What is said in the middle of a turn is not the last of it."""
         found = super().activity
-        if self._turn and found.step in ("done", "idle"):
+        if self.turn and found.step in ("done", "idle"):
             return replace(found, step="working", record="a turn that is not complete")
         return found
 
     def _task_started(self, event: Payload, when: datetime | None) -> None:
-        self._turn = True
+        self.turn = True
 
     def _task_complete(self, event: Payload, when: datetime | None) -> None:
-        self._turn = False
+        self.turn = False
         error = event.error
         text = error.get("message") if isinstance(error, dict) else error
         if isinstance(text, str) and text:
@@ -331,7 +331,7 @@ class CodexBuilder(TokenBuilder):
             self._say("system", text, "error", when=when)
 
     def _turn_aborted(self, event: Payload, when: datetime | None) -> None:
-        self._turn = False
+        self.turn = False
         if self.messages and self.messages[-1].content.startswith(_ABORTED):
             return
         self._say("user", _ABORTED, "notice", when=when)

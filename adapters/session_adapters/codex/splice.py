@@ -7,21 +7,31 @@ ordinal come before them, and that thread can be a fork itself (stores/codex FAC
 from __future__ import annotations
 
 import os
+from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from typing import NamedTuple
 
 from msgspec import Struct
 
+from session_adapters.activity import Activity
 from session_adapters.codex.messages import CodexBuilder
 from session_adapters.growing.texts import turn_start
 from session_adapters.jsonl_adapter import JsonlTranscript
 from session_adapters.model import Message, Problem
 from session_adapters.reading.damaged_places import Damage, reason_of
+from session_adapters.reading.ends import marked_lines
 from session_adapters.reading.files import open_file
-from session_adapters.reading.lines import lines
+from session_adapters.reading.lines import line_start, lines
 from session_adapters.transcript import PAGE, Change
 
 __all__ = ["Base", "Bases", "CodexTranscript"]
+
+
+_OF_TURNS = (b'"task_started"', b'"task_complete"', b'"turn_aborted"')
+"""Lines that say of a turn that it began, or ended."""
+_SEARCHED = 4 << 20
+"""Bytes that are searched for them at a time."""
 
 
 class Base(Struct, frozen=True, kw_only=True):
@@ -74,6 +84,26 @@ class CodexTranscript(JsonlTranscript[CodexBuilder]):
         super().__init__(
             "codex", session_id, path, lambda: CodexBuilder(session_id, parent=parent, own_from=own_from), page=page
         )
+
+    @property
+    def activity(self) -> Activity:
+        """See `Transcript.activity`. A turn may have begun far above what is loaded: what is said in the middle of it
+        is not the last."""
+        if self.builder.turn is None and self.start and super().activity.step in ("done", "idle"):
+            self.builder.turn = self._is_within_turn()
+        return super().activity
+
+    def _is_within_turn(self) -> bool:
+        """Whether the last that is said of turns above what is loaded is that one began."""
+        with suppress(OSError), open_file(self.path) as fd:
+            high = self.start
+            while high:
+                low = line_start(fd, max(0, high - _SEARCHED))
+                last = deque(marked_lines(fd, low, high, _OF_TURNS), 1)
+                if last:
+                    return _OF_TURNS[0] in last[0].data
+                high = low
+        return False
 
     @property
     def loaded(self) -> int:

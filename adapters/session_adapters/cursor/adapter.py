@@ -164,10 +164,16 @@ class CursorAdapter(Adapter):
 
     def open(self, source: Source, session_id: str) -> Transcript:
         """See `Adapter.open`."""
+        return self.open_at(source, session_id, "", 0)
+
+    def open_at(self, source: Source, session_id: str, message_id: str, size: int) -> Transcript:
+        """See `Adapter.open_at`: all of it where a message is named."""
         session_id = scrub(session_id)
         source = self._readable(source, session_id)
         shelf = _shelf(source)
-        return _open_file(source, session_id) if shelf is None else CursorTranscript(self.name, shelf, session_id)
+        if shelf is None:
+            return _open_file(source, session_id)
+        return CursorTranscript(self.name, shelf, session_id, last=0 if message_id else size)
 
     def session(self, source: Source, session_id: str) -> Session:
         """See `Adapter.session`."""

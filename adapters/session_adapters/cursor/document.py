@@ -148,7 +148,7 @@ class DocumentReader(CursorReader):
         self._tables = tables
         self._key = key
 
-    def units(self) -> list[CursorUnit]:
+    def units(self, most: int = SESSION_ROWS) -> list[CursorUnit]:
         """See `CursorReader.units`."""
         have = self._tables.messages
         if "session_id" not in have:
@@ -160,7 +160,7 @@ class DocumentReader(CursorReader):
         ration = Ration(stint=self.ration.stint)
         run = self._tables.connection.execute
         try:
-            rows = list(ration.take(run(f"{query} LIMIT {SESSION_ROWS}", (self._key,))))[::-1]
+            rows = list(ration.take(run(f"{query} LIMIT {most}", (self._key,))))[::-1]
             if ration.spent:
                 self.left += next(run(f"SELECT count(*) {where}", (self._key,)))[0] - len(rows)
         except DAMAGE as error:

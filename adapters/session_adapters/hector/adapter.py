@@ -230,10 +230,14 @@ class HectorAdapter(Adapter):
 
     def open(self, source: Source, session_id: str) -> Transcript:
         """See `Adapter.open`."""
+        return self.open_at(source, session_id, "", 0)
+
+    def open_at(self, source: Source, session_id: str, message_id: str, size: int) -> Transcript:
+        """See `Adapter.open_at`: all of it where a message is named."""
         parts = _parts(source, session_id)
         with reading_stored(self.name, session_id, source.path):
             database = self._database(source)
-        return HectorTranscript(database, scrub(session_id), parts)
+        return HectorTranscript(database, scrub(session_id), parts, last=0 if message_id else size)
 
     def session(self, source: Source, session_id: str) -> Session:
         """See `Adapter.session`."""

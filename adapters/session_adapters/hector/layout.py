@@ -138,11 +138,11 @@ class HectorLayout(ABC):
 
     # Rows without their text ---------------------------------------------------------------------------------
 
-    def marks(self, owners: Sequence[Owner]) -> dict[Owner, list[HectorMark]]:
-        """The rows of these sessions, in conversation order."""
+    def marks(self, owners: Sequence[Owner], most: int = SESSION_ROWS) -> dict[Owner, list[HectorMark]]:
+        """The rows of these sessions, in conversation order; the last `most` of them."""
         ration = Ration(stint=self.stint)
         try:
-            found = self._last(owners, ration)
+            found = self._last(owners, ration, most)
             # One query for all sessions is quickest; where they hold too much, each gets an equal share, lest the
             # first of them take all the room.
             if ration.spent and len(owners) > 1:
@@ -160,13 +160,15 @@ class HectorLayout(ABC):
             return {owner: self._salvaged(owner) for owner in owners}
         return found
 
-    def _last(self, owners: Sequence[Owner], ration: Ration) -> dict[Owner, list[HectorMark]]:
+    def _last(
+        self, owners: Sequence[Owner], ration: Ration, most: int = SESSION_ROWS
+    ) -> dict[Owner, list[HectorMark]]:
         """The last rows of these sessions, as many as there is room for."""
         found: dict[Owner, list[HectorMark]] = {owner: [] for owner in owners}
         order = ", ".join(f"{one} DESC" for one in self.order())
         columns = ", ".join(f'"{name}"' for name in self.owners)
         query = self._marks_query() + f" WHERE ({columns}) IN ({self.reader.listed(len(self.owners))})"
-        rows = self.reader.run(f"{query} ORDER BY {order} LIMIT {SESSION_ROWS}", keys_json(owners))
+        rows = self.reader.run(f"{query} ORDER BY {order} LIMIT {most}", keys_json(owners))
         for row in ration.take(rows):
             owner, mark = self._mark(row)
             if owner in found:

@@ -23,6 +23,7 @@ from session_adapters.reading.bounds import excess, unread
 from session_adapters.reading.damaged_places import Damage
 from session_adapters.reading.searchable import PagedTexts, Text, pages
 from session_adapters.reading.sqlite import DatabaseMissing, DatabaseUnreadable
+from session_adapters.reading.sqlite_limits import SESSION_ROWS
 from session_adapters.reading.units import SessionGone, reading_stored
 from session_adapters.transcript import Change, Transcript, first_difference, part_of
 
@@ -46,12 +47,16 @@ class _Page(NamedTuple):
 class HectorTranscript(Transcript):
     """See the module. `parts` are the parts of the session's id within the database."""
 
-    def __init__(self, database: Database, session_id: str, parts: Parts, *, page: int = PAGE_ROWS) -> None:
+    def __init__(
+        self, database: Database, session_id: str, parts: Parts, *, page: int = PAGE_ROWS, last: int = 0
+    ) -> None:
+        """`last`: so many rows alone are wanted, for looking at where it stands; 0 for all."""
         super().__init__("hector", session_id, database.path)
         self._database = database
         self._parts = parts
         self.is_remote = isinstance(database, Server)
         self._page_rows = page
+        self._last = last
         self._stamp: tuple[int, ...] = ()
         with reading_stored(self.agent, session_id, self.path):
             self._stamp = database.stamp()
@@ -60,8 +65,9 @@ class HectorTranscript(Transcript):
     # Loading -----------------------------------------------------------------------------------------------
 
     def _last_page(self, layout: HectorLayout, facts: HectorFacts) -> _Page:
-        marks = layout.marks([facts.owner])[facts.owner]
-        return self._page(layout, facts, marks, self._cut(marks), len(marks))
+        marks = layout.marks([facts.owner], self._last or SESSION_ROWS)[facts.owner]
+        page = self._page(layout, facts, marks, self._cut(marks), len(marks))
+        return page._replace(complete=page.complete and not 0 < self._last <= len(marks))
 
     def _cut(self, marks: Sequence[HectorMark], page: int = 0) -> int:
         """Where the page that ends with these rows begins: at a prompt, if one is in it."""

@@ -44,7 +44,7 @@ from session_adapters.hermes.old_transcripts import (
 from session_adapters.hermes.session_queries import HermesSchema, take_census
 from session_adapters.hermes.summaries import summaries_of
 from session_adapters.hermes.texts import new_texts, session_texts
-from session_adapters.hermes.transcript import HermesTranscript
+from session_adapters.hermes.transcript import PAGE_ROWS, HermesTranscript
 from session_adapters.hermes.usage import read_usage
 from session_adapters.model import Problem, Session, SessionSummary
 from session_adapters.proc import start_ticks
@@ -240,11 +240,15 @@ class HermesAdapter(Adapter):
 
     def open(self, source: Source, session_id: str) -> Transcript:
         """See `Adapter.open`."""
+        return self.open_at(source, session_id, "", 0)
+
+    def open_at(self, source: Source, session_id: str, message_id: str, size: int) -> Transcript:
+        """See `Adapter.open_at`: the last page where a message is named."""
         if source.layout == MEMORY:
             return MemoryTranscript(self.name, source.session_id, source.path)
         if source.layout == LAYOUT:
             return open_leftover(source)
-        return HermesTranscript(source.path, session_id)
+        return HermesTranscript(source.path, session_id, page=PAGE_ROWS if message_id or not size else size)
 
     def session(self, source: Source, session_id: str) -> Session:
         """See `Adapter.session`."""

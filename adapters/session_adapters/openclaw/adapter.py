@@ -49,9 +49,11 @@ from session_adapters.reading.damaged_places import is_for_now, reason_of
 from session_adapters.reading.folders import is_folder
 from session_adapters.reading.searchable import SessionTexts, Text
 from session_adapters.reading.sqlite import DatabaseMissing, DatabaseUnreadable
+from session_adapters.reading.sqlite_limits import SESSION_ROWS
 from session_adapters.reading.units import reading_stored
 from session_adapters.text import scrub
 from session_adapters.transcript import PAGE
+from session_adapters.tree.end import END, PAGE_END, tells_step
 from session_adapters.tree.file import TreeStore
 from session_adapters.tree.follower import BranchReader, branched_texts
 from session_adapters.tree.transcript import TreeTranscript
@@ -199,13 +201,20 @@ class OpenClawAdapter(Adapter):
         """See `Adapter.open`."""
         return self._open(source, session_id, PAGE)
 
-    def _open(self, source: Source, session_id: str, page: int) -> ClawTranscript:
+    def open_at(self, source: Source, session_id: str, message_id: str, size: int) -> ClawTranscript:
+        """See `Adapter.open_at`: all of it where a message is named."""
+        if size and not message_id and tells_step(end := self._open(source, session_id, PAGE_END, size)):
+            return end
+        return self.open(source, session_id)
+
+    def _open(self, source: Source, session_id: str, page: int, last: int = 0) -> ClawTranscript:
+        """`last`: so many messages of the end are wanted; 0 for all."""
         session_id = scrub(session_id)
         path = source.path
         local = _local(session_id, self._state_of(source)) or session_id
         stores: dict[str, Callable[[], TreeStore]] = {
-            DATABASE: lambda: RowStore(ClawDatabaseStore(path, local)),
-            FILE: lambda: ClawFile([path]),
+            DATABASE: lambda: RowStore(ClawDatabaseStore(path, local, last or SESSION_ROWS)),
+            FILE: lambda: ClawFile([path], END if last else 0),
             PACKED: lambda: RowStore(PackedShelf(path)),
             DOCUMENT: lambda: RowStore(ClawDocumentStore(path)),
         }

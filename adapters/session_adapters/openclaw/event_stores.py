@@ -32,7 +32,7 @@ from session_adapters.openclaw.zstd import ZstdError, decompress
 from session_adapters.reading.bounds import DOCUMENT_LIMIT, excess
 from session_adapters.reading.files import file_stamp, read_small
 from session_adapters.reading.sqlite import DatabaseMissing, DatabaseUnreadable, database_stamp, read_database
-from session_adapters.reading.sqlite_limits import Ration, first_of_newest
+from session_adapters.reading.sqlite_limits import SESSION_ROWS, Ration, first_of_newest
 from session_adapters.tree.file import Shown, Spot, TreeStore
 from session_adapters.tree.records import ENTRIES, SHAPES
 
@@ -129,6 +129,7 @@ class RowStore(ClawShape, TreeStore):
         if self._look is None and (at := first_of_newest([_size(mark) for mark in look.marks])) + look.earlier:
             self.left, self._first = look.earlier + at, look.marks[at][0] if at < len(look.marks) else sys.maxsize
             self.damaged[0].add(0, excess(self.left))
+            self.is_end = True
         look = self._from_first(look)
         done = len(self._look.marks) if self._look is not None else 0
         wanted = [mark[0] for mark in look.marks[done:]]
@@ -207,9 +208,11 @@ class RowStore(ClawShape, TreeStore):
 class ClawDatabaseStore(ClawStore):
     """The current window of a key, or an older one by its own id."""
 
-    def __init__(self, path: str, session_id: str) -> None:
+    def __init__(self, path: str, session_id: str, most: int = SESSION_ROWS) -> None:
+        """`most`: events that are wanted, the last ones."""
         self.path = path
         self._wanted = session_id
+        self._most = most
         self._window = ""
         self._packed: tuple[Archive, list[bytes]] | None = None
 
@@ -235,7 +238,7 @@ class ClawDatabaseStore(ClawStore):
             facts = next((one for one in found if self._wanted in (one.id, one.session_id)), None)
             if facts is None:
                 return None, None, [], None
-            generation, marks = marks_of(connection, schema, facts.session_id)
+            generation, marks = marks_of(connection, schema, facts.session_id, self._most)
             return facts, generation, marks, None if marks else archive_of(connection, schema, facts.session_id)
 
         facts, generation, marks, archive = self._visit(work)

@@ -86,9 +86,11 @@ def archive_of(
     return None
 
 
-def marks_of(connection: apsw.Connection, schema: ClawColumns, session_id: str) -> tuple[Any, list[Mark]]:
-    """What tells whether the events of a window were written anew, and a mark for each (of too many the last); no
-    text is read."""
+def marks_of(
+    connection: apsw.Connection, schema: ClawColumns, session_id: str, most: int = SESSION_ROWS
+) -> tuple[Any, list[Mark]]:
+    """What tells whether the events of a window were written anew, and a mark for each (of more than `most` the
+    last); no text is read."""
     generation = None
     if {"session_id", "generation"} <= schema.watermarks:
         query = "SELECT generation FROM transcript_rewrite_watermarks WHERE session_id = ?"
@@ -100,7 +102,7 @@ def marks_of(connection: apsw.Connection, schema: ClawColumns, session_id: str) 
     for wanted in (["seq", *sizes, *when], ["seq"]):  # numbers alone stand in the key's index, if a page is damaged
         query = (
             f"SELECT {', '.join(wanted)} FROM transcript_events WHERE session_id = ?"  # noqa: S608
-            f" ORDER BY seq DESC LIMIT {SESSION_ROWS}"
+            f" ORDER BY seq DESC LIMIT {most}"
         )
         try:
             return generation, list(connection.execute(query, (session_id,)))[::-1]

@@ -206,6 +206,10 @@ class OpenCodeAdapter(Adapter):
         """See `Adapter.open`."""
         return OpenCodeTranscript(_shelf(source), session_id)
 
+    def open_at(self, source: Source, session_id: str, message_id: str, size: int) -> Transcript:
+        """See `Adapter.open_at`: all of it where a message is named."""
+        return OpenCodeTranscript(_shelf(source), session_id, last=0 if message_id else size)
+
     def session_texts(self, source: Source, session_id: str) -> Iterator[Text]:
         """See `Adapter.session_texts`."""
         if source.layout != _DATABASE:

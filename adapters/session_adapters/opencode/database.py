@@ -12,6 +12,7 @@ from session_adapters.opencode.schema import sessions_of
 from session_adapters.opencode.tables import OpenCodeRows
 from session_adapters.opencode.units import OpenCodeFacts, OpenCodeReader, OpenCodeStore, OpenCodeUnit, SessionGone
 from session_adapters.reading.sqlite import read_database, stamp_or_empty
+from session_adapters.reading.sqlite_limits import SESSION_ROWS
 
 __all__ = ["DatabaseReader", "OpenCodeDatabase"]
 
@@ -26,9 +27,10 @@ class DatabaseReader(OpenCodeReader):
         self._rows = rows
         self.ration = rows.ration
 
-    def units(self) -> list[OpenCodeUnit]:
-        """See `OpenCodeReader.units`."""
-        found = self._rows.units([self.facts])[self.facts.id]
+    def units(self, most: int = SESSION_ROWS) -> list[OpenCodeUnit]:
+        """See `OpenCodeReader.units`. What the user took back begins anywhere."""
+        whole = most >= SESSION_ROWS or bool(self.facts.revert)
+        found = self._rows.units([self.facts], parts=whole, most=SESSION_ROWS if whole else most)[self.facts.id]
         self._take_lost()
         return found
 

@@ -206,10 +206,10 @@ def _revert(value: Any) -> tuple[str | None, bool]:
     return scrub(value["messageID"]), isinstance(value.get("partID"), str)
 
 
-def backwards(have: Collection[str], *order: str) -> str:
+def backwards(have: Collection[str], *order: str, most: int = SESSION_ROWS) -> str:
     """The last rows of each session first, as many as there is room for."""
     names = ("session_id", *(name for name in order if name in have))
-    return f"ORDER BY {', '.join(f'{name} DESC' for name in names)} LIMIT {SESSION_ROWS}"
+    return f"ORDER BY {', '.join(f'{name} DESC' for name in names)} LIMIT {most}"
 
 
 def bounded(id_: str, data: str, limit: int) -> str:

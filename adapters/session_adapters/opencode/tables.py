@@ -38,7 +38,7 @@ from session_adapters.opencode.units import (
 )
 from session_adapters.reading.bounds import Stint, excess
 from session_adapters.reading.damaged_places import Damage
-from session_adapters.reading.sqlite_limits import SESSION_LIMIT, Ration
+from session_adapters.reading.sqlite_limits import SESSION_LIMIT, SESSION_ROWS, Ration
 from session_adapters.reading.sqlite_rows import as_float, as_int, as_text, each_or_alone, select_list
 
 __all__ = ["OpenCodeRows"]
@@ -70,22 +70,25 @@ class OpenCodeRows:
 
     # Which messages there are ------------------------------------------------------------------------------
 
-    def units(self, sessions: Sequence[OpenCodeFacts], *, parts: bool = True) -> dict[str, list[OpenCodeUnit]]:
-        """The units of each of these sessions. Without `parts` the stamps say nothing of them."""
+    def units(
+        self, sessions: Sequence[OpenCodeFacts], *, parts: bool = True, most: int = SESSION_ROWS
+    ) -> dict[str, list[OpenCodeUnit]]:
+        """The units of each of these sessions, of one alone `most` of them, the last. Without `parts` the stamps say
+        nothing of them."""
         known = {facts.id: facts for facts in sessions}
         found: dict[str, list[OpenCodeUnit]] = {facts.id: [] for facts in sessions}
         document = [facts.id for facts in sessions if facts.generation == "document"]
         real = [facts.id for facts in sessions if facts.generation != "document"]
-        entries = self._entries(real) if real else {}
+        entries = self._entries(real, most) if real else {}
         # A migrated session has its old rows still; one that 1.18's v2 interface went on with has both kinds.
         older = [key for key in real if known[key].generation != "2.x" or not entries.get(key)]
-        for key, unit in self._messages(older, parts) if older else ():
+        for key, unit in self._messages(older, parts, most) if older else ():
             found[key].append(unit)
         for key, units in entries.items():
             if found[key]:
                 units = sorted([*found[key], *units], key=lambda unit: unit.created or 0)
             found[key] = units
-        for key, unit in self._document(document) if document else ():
+        for key, unit in self._document(document, most) if document else ():
             found[key].append(unit)
         boundaries = self._boundaries(sessions)
         for key, units in found.items():
@@ -97,7 +100,7 @@ class OpenCodeRows:
             found[key] = revised(units, known[key])
         return found
 
-    def _messages(self, ids: Sequence[str], parts: bool) -> Iterator[tuple[str, OpenCodeUnit]]:
+    def _messages(self, ids: Sequence[str], parts: bool, most: int) -> Iterator[tuple[str, OpenCodeUnit]]:
         have = self.schema.message
         if not self.schema.has_messages:
             self.note("", "table message", "it is missing or has no columns for session and content")
@@ -107,7 +110,7 @@ class OpenCodeRows:
         query = (
             f"SELECT CAST(session_id AS BLOB), CAST(id AS BLOB), octet_length(data), {times} FROM message"  # noqa: S608
             f" WHERE session_id IN (SELECT value FROM json_each(?1))"
-            f" {backwards(have, 'time_created', 'id')}"
+            f" {backwards(have, 'time_created', 'id', most=most)}"
         )
         rows = self._last(query, ids, "message")
         while rows:  # of ten thousand messages rows and units are not held at once
@@ -128,7 +131,7 @@ class OpenCodeRows:
         )
         return {as_text(row[0]) or "": row[1:] for row in self._each(query, ids, "table part")}
 
-    def _entries(self, ids: Sequence[str]) -> dict[str, list[OpenCodeUnit]]:
+    def _entries(self, ids: Sequence[str], most: int) -> dict[str, list[OpenCodeUnit]]:
         have = self.schema.session_message
         if not self.schema.has_entries:
             return {}
@@ -137,7 +140,7 @@ class OpenCodeRows:
         query = (
             f"SELECT CAST(session_id AS BLOB), CAST(id AS BLOB), octet_length(data), {values}"  # noqa: S608
             " FROM session_message WHERE session_id IN (SELECT value FROM json_each(?1))"
-            f" {backwards(have, *order)}"
+            f" {backwards(have, *order, most=most)}"
         )
         found: dict[str, list[OpenCodeUnit]] = {}
         rows = self._last(query, ids, "session_message")
@@ -148,7 +151,7 @@ class OpenCodeRows:
             found.setdefault(as_text(session_id) or "", []).append(unit)
         return found
 
-    def _document(self, ids: Sequence[str]) -> Iterator[tuple[str, OpenCodeUnit]]:
+    def _document(self, ids: Sequence[str], most: int) -> Iterator[tuple[str, OpenCodeUnit]]:
         have = self.schema.messages
         if not self.schema.has_document:
             self.note("", "table messages", "it is missing or has no columns for session and role")
@@ -163,7 +166,7 @@ class OpenCodeRows:
             calls = {as_text(row[0]) or "": row[1:] for row in self._each(query, ids, "table tool_calls")}
         size = "octet_length(content)" if "content" in have else "0"
         created = "created_at" if "created_at" in have else "NULL"
-        order = backwards({*have, "rowid"}, "created_at", "rowid")
+        order = backwards({*have, "rowid"}, "created_at", "rowid", most=most)
         query = (
             f"SELECT CAST(session_id AS BLOB), CAST(id AS BLOB), {created}, {size} FROM messages"  # noqa: S608
             f" WHERE session_id IN (SELECT value FROM json_each(?1)) {order}"

@@ -20,8 +20,8 @@ __all__ = ["PAGE_UNITS", "OpenCodeTranscript"]
 class OpenCodeTranscript(UnitTranscript[OpenCodeUnit]):
     """The units of one session; OpenCode writes them again while an answer comes in."""
 
-    def __init__(self, shelf: OpenCodeStore, session_id: str, *, page: int = PAGE_UNITS) -> None:
-        super().__init__("opencode", shelf, session_id, page=page)
+    def __init__(self, shelf: OpenCodeStore, session_id: str, *, page: int = PAGE_UNITS, last: int = 0) -> None:
+        super().__init__("opencode", shelf, session_id, page=page, last=last)
 
     @property
     def activity(self) -> Activity:

@@ -109,8 +109,8 @@ class TreeReader(OpenCodeReader):
         self._tree = tree
         self._records: dict[str, OpenCodeMessage] = {}
 
-    def units(self) -> list[OpenCodeUnit]:
-        """See `OpenCodeReader.units`."""
+    def units(self, most: int = 0) -> list[OpenCodeUnit]:
+        """See `OpenCodeReader.units`: all, for only what is in them tells their order."""
         found: list[OpenCodeUnit] = []
         for name in self.names():
             unit = self.unit(name)

@@ -20,6 +20,8 @@ from session_adapters.reading.lines import PATIENCE
 __all__ = [
     "SmallFiles",
     "file_source",
+    "is_directory",
+    "is_file",
     "is_folder",
     "is_new",
     "is_reachable",
@@ -86,6 +88,22 @@ def file_source(agent: str, path: str, status: os.stat_result, **told: Any) -> S
     """The source for a file, with what its place tells."""
     stamp = file_stamp(status)
     return Source(agent=agent, path=path, stamp=stamp, size=status.st_size, modified=status.st_mtime, **told)
+
+
+def is_file(entry: os.DirEntry[str]) -> bool:
+    """Whether it is a file or a link to one."""
+    try:
+        return entry.is_file()
+    except OSError:  # a circle of links, or in a folder that may not be entered
+        return False
+
+
+def is_directory(entry: os.DirEntry[str]) -> bool:
+    """Whether it is a directory or a link to one."""
+    try:
+        return entry.is_dir()
+    except OSError:  # a circle of links, or in a folder that may not be entered
+        return False
 
 
 def names_in(folder: str | Path, trouble: Callable[[Path, OSError], None]) -> list[str]:

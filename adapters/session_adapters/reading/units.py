@@ -17,7 +17,7 @@ from session_adapters.model import Message
 from session_adapters.reading.bounds import excess, shown_size
 from session_adapters.reading.damaged_places import Damage, reason_of
 from session_adapters.reading.sqlite import DatabaseMissing
-from session_adapters.reading.sqlite_limits import Ration
+from session_adapters.reading.sqlite_limits import SESSION_ROWS, Ration
 from session_adapters.session_counts import SessionFold
 from session_adapters.text import scrub
 from session_adapters.transcript import Change, Transcript, first_difference, part_of
@@ -90,8 +90,8 @@ class UnitReader(ABC, Generic[U]):
         """Units that are left out: there is more in the session than is read at once."""
 
     @abstractmethod
-    def units(self) -> list[U]:
-        """All of it, in conversation order, without reading any text; of too many the last."""
+    def units(self, most: int = SESSION_ROWS) -> list[U]:
+        """All of it, in conversation order, without reading any text; of too many, or more than `most`, the last."""
 
     @abstractmethod
     def contents(self, units: Sequence[U]) -> dict[str, list[Message]]:
@@ -198,10 +198,14 @@ class _Part(NamedTuple, Generic[U]):
 class UnitTranscript(Transcript, Generic[U]):
     """The loaded units of a session and their messages."""
 
-    def __init__(self, agent: str, shelf: UnitShelf[U], session_id: str, *, page: int = PAGE_UNITS) -> None:
+    def __init__(
+        self, agent: str, shelf: UnitShelf[U], session_id: str, *, page: int = PAGE_UNITS, last: int = 0
+    ) -> None:
+        """`last`: so many units alone are wanted, for looking at where it stands; 0 for all."""
         super().__init__(agent, scrub(session_id), shelf.path)
         self._shelf = shelf
         self._page = page
+        self._last = last
         self._units: list[U] = []
         """The loaded ones."""
         self._blocks: list[list[Message]] = []
@@ -216,10 +220,10 @@ class UnitTranscript(Transcript, Generic[U]):
         return [message for block in blocks for message in block]
 
     def _load(self, reader: UnitReader[U]) -> None:
-        units = reader.units()
+        units = reader.units(self._last or SESSION_ROWS)
         start = self._cut(len(units))
         self._units, self._blocks = units[start:], _newest_first(reader, units[start:])
-        self.complete = start == 0
+        self.complete = start == 0 and not 0 < self._last <= len(units)
         self._lost = reader.damage
         self._publish()
 

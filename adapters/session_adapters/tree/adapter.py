@@ -19,16 +19,17 @@ from session_adapters.base import Adapter, Report, Root, SessionMissing, Session
 from session_adapters.growing.counter import Begun, LinesCounter, Pairs
 from session_adapters.model import Problem, Session, SessionSummary
 from session_adapters.reading.damaged_places import REPORTED
-from session_adapters.reading.folders import file_source
+from session_adapters.reading.folders import file_source, is_directory, is_file
 from session_adapters.reading.searchable import Text
 from session_adapters.transcript import PAGE
+from session_adapters.tree.end import PAGE_END, TreeEnd, tells_step
 from session_adapters.tree.ends import gather, header_id, named_id, probe, stem_id
 from session_adapters.tree.follower import BranchReader, branched_texts
 from session_adapters.tree.summary import TreeCounts, relate_files
 from session_adapters.tree.transcript import TreeTranscript
 from session_adapters.usage import Usage
 
-__all__ = ["DOCUMENT", "FILE", "FOLDER", "TreeAdapter", "is_directory"]
+__all__ = ["DOCUMENT", "FILE", "FOLDER", "TreeAdapter"]
 
 FILE = "file"
 FOLDER = "folder"
@@ -152,7 +153,7 @@ class TreeAdapter(Adapter):
         if source.layout != FOLDER:
             return [source.path]
         found = self._listed(Path(source.path), lambda problem: None)
-        return [entry.path for entry in found if entry.name.endswith(".jsonl") and _is_file(entry)]
+        return [entry.path for entry in found if entry.name.endswith(".jsonl") and is_file(entry)]
 
     def header_of(self, source: Source) -> tuple[str, str] | None:
         """(id, working directory) by the header of a session file."""
@@ -271,13 +272,21 @@ class TreeAdapter(Adapter):
         """See `Adapter.open`."""
         return self._open(source, session_id, PAGE)
 
-    def _open(self, source: Source, session_id: str, page: int) -> TreeTranscript:
+    def open_at(self, source: Source, session_id: str, message_id: str, size: int) -> TreeTranscript:
+        """See `Adapter.open_at`: all of it where a message is named."""
+        if size and not message_id and tells_step(end := self._open(source, session_id, PAGE_END, TreeEnd)):
+            return end
+        return self.open(source, session_id)
+
+    def _open(
+        self, source: Source, session_id: str, page: int, kind: type[TreeTranscript] = TreeTranscript
+    ) -> TreeTranscript:
         if not session_id or not Path(source.path).exists():
             raise SessionMissing(f"{self.name} session {session_id}: {source.path} is not there any more")
         for path in self._paths(source):
             if session_id in (header_id(path), stem_id(path), Path(path).stem):
                 only: partial[list[str]] = partial(list, [path])
-                return TreeTranscript(self.name, session_id, path, only, page=page, blobs=self.blobs())
+                return kind(self.name, session_id, path, only, page=page, blobs=self.blobs())
         if source.layout == FOLDER and session_id == source.session_id:
             return TreeTranscript(self.name, session_id, source.path, partial(self._documents, source), page=page)
         raise SessionMissing(f"{self.name} session {session_id} is not in {source.path}")
@@ -329,21 +338,6 @@ def _size(path: str, source: Source) -> int:
         return Path(path).stat().st_size
     except OSError:  # removed since: reading it says so
         return 0
-
-
-def _is_file(entry: os.DirEntry[str]) -> bool:
-    try:
-        return entry.is_file()
-    except OSError:  # a circle of links, or in a folder that may not be entered
-        return False
-
-
-def is_directory(entry: os.DirEntry[str]) -> bool:
-    """Whether it is a directory or a link to one."""
-    try:
-        return entry.is_dir()
-    except OSError:  # a circle of links, or in a folder that may not be entered
-        return False
 
 
 def _calls(counted: Pairs[TreeCounts]) -> Iterator[Usage]:

@@ -10,6 +10,7 @@ from abc import ABC, abstractmethod
 from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
+from itertools import islice
 from types import MappingProxyType
 from typing import Any, ClassVar, NamedTuple
 
@@ -17,7 +18,7 @@ from session_adapters.growing.file import GrowingFile
 from session_adapters.model import Message
 from session_adapters.reading.damaged_places import Damage
 from session_adapters.reading.files import open_file, read_at
-from session_adapters.reading.lines import Line
+from session_adapters.reading.lines import Line, line_start, lines
 from session_adapters.times import parse_seconds
 from session_adapters.tree.messages import messages_of
 from session_adapters.tree.paths import Tree, TreeNode
@@ -25,6 +26,8 @@ from session_adapters.tree.records import ENTRIES, SHAPES, SPOKEN, Shape, TreeEn
 
 __all__ = ["Shown", "Spot", "Spots", "TreeFile", "TreeShape", "TreeStore", "is_record"]
 
+_HEADER = 64 << 10
+"""Bytes in which the header of a file ends."""
 _NO_NODES = frozenset({"title", "text", "thinking", "toolCall", "image"})
 """omp's title slot, and the blocks of a message."""
 
@@ -175,6 +178,8 @@ class TreeStore(TreeShape, ABC):
         """Index of the node → record, for compactions."""
         self.damaged = [Damage() for _ in self.paths]
         """By offset, of each path."""
+        self.is_end = False
+        """There is more before it that is not read."""
         self._unshown: set[int] = set()
         self._prompts: set[int] = set()
 
@@ -228,9 +233,11 @@ class TreeStore(TreeShape, ABC):
 class TreeFile(TreeStore):
     """The structure of a session's files, kept up to date as they grow."""
 
-    def __init__(self, paths: Sequence[str]) -> None:
+    def __init__(self, paths: Sequence[str], end: int = 0) -> None:
+        """`end`: bytes at the end of each file that are read, besides its header; 0 for all."""
         super().__init__(paths)
         self._files: list[GrowingFile | None] = [None] * len(self.paths)
+        self._end = end
 
     def read(self) -> bool:
         """Take in what stands behind the known end of each file; whether there was anything. Raises `OSError`."""
@@ -240,7 +247,8 @@ class TreeFile(TreeStore):
     def _read(self, number: int) -> bool:
         with open_file(self.paths[number]) as fd:
             size = os.fstat(fd).st_size
-            file = self._files[number] or GrowingFile(fd, head=0)  # omp writes its title over the beginning
+            # omp writes its title over the beginning
+            file = self._files[number] or GrowingFile(fd, self._begin(fd, size), head=0)
             start = file.end
             if size <= start:
                 return False
@@ -251,6 +259,19 @@ class TreeFile(TreeStore):
                 self._feed(number, line)
         self._files[number] = file
         return file.end > start
+
+    def _begin(self, fd: int, size: int) -> int:
+        """Where the lines begin that are read; those before are passed over only behind a header."""
+        if not 0 < self._end < size:
+            return 0
+        shapes = (one for line in islice(lines(fd, 0, _HEADER), 2) for one in SHAPES.all(line.data)[0])
+        header = next((shape for shape in shapes if shape.type == "session"), None)
+        start = line_start(fd, size - self._end)
+        if header is None or start == 0:
+            return 0
+        self.take(header)
+        self.is_end = True
+        return start
 
     def _feed(self, number: int, line: Line) -> None:
         if line.too_long:

@@ -353,7 +353,7 @@ def test_noting_what_is_lost_takes_no_longer_the_more_there_is() -> None:
     """Each was compared with all before it: 100,000 damaged rows took minutes. The first are kept."""
 
     class Reader(CursorReader):
-        def units(self) -> list[CursorUnit]:
+        def units(self, most: int = 0) -> list[CursorUnit]:
             return []
 
         def contents(self, units: Sequence[CursorUnit]) -> dict[str, list[Message]]:

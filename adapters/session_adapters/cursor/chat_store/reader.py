@@ -29,6 +29,7 @@ from session_adapters.cursor.summary import CursorFold
 from session_adapters.model import Message
 from session_adapters.reading.files import read_small
 from session_adapters.reading.sqlite import DatabaseUnreadable, read_database
+from session_adapters.reading.sqlite_limits import SESSION_ROWS
 from session_adapters.reading.sqlite_rows import DAMAGE, as_text, each_or_alone
 
 __all__ = ["ChatReader", "ChatShelf", "count_chat"]
@@ -113,9 +114,10 @@ class ChatReader(CursorReader):
             self.note("meta.json", "it is not valid JSON")
         return Meta()
 
-    def units(self) -> list[CursorUnit]:
+    def units(self, most: int = SESSION_ROWS) -> list[CursorUnit]:
         """See `CursorReader.units`. A blob never changes: its name says what is in it."""
-        return [CursorUnit(id_, self.root.ids[place]) for id_, place in self.numbered(self.root.ids)]
+        names = self.root.ids[-most:]
+        return [CursorUnit(id_, names[place]) for id_, place in self.numbered(names)]
 
     def contents(self, units: Sequence[CursorUnit]) -> dict[str, list[Message]]:
         """See `CursorReader.contents`."""

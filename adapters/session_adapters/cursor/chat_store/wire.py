@@ -19,6 +19,8 @@ _ID_BYTES = 32
 
 MESSAGE_IDS, WORKSPACE, SOURCE, ZONE = 1, 9, 22, 27
 """Fields of a root blob."""
+_NAMED = bytes((MESSAGE_IDS << 3 | _LENGTH, _ID_BYTES))
+"""What stands before the name of a message."""
 
 
 class Wire(NamedTuple):
@@ -104,13 +106,18 @@ class ChatRoot(NamedTuple):
 
 def read_root(data: bytes) -> ChatRoot:
     """The root in a blob (FACTS.md «Four separate stores» 1)."""
-    wire = read_wire(data)
+    # It begins with the names of ten thousand messages, each of which takes as long as a field of any kind.
+    at, step = 0, len(_NAMED) + _ID_BYTES
+    while data.startswith(_NAMED, at) and at + step <= len(data) and at < _FIELDS * step:
+        at += step
+    wire = read_wire(data[at:])
     names = wire.all(MESSAGE_IDS)
-    ids = [name.hex() for name in names if len(name) == _ID_BYTES]
+    ids = [data[end - _ID_BYTES : end].hex() for end in range(step, at + 1, step)]
+    ids += [name.hex() for name in names if len(name) == _ID_BYTES]
     return ChatRoot(
         ids=ids,
         workspace=wire.text(WORKSPACE),
         source=wire.text(SOURCE),
         zone=wire.text(ZONE),
-        whole=wire.whole and len(ids) == len(names),
+        whole=wire.whole and all(len(name) == _ID_BYTES for name in names),
     )

@@ -19,6 +19,7 @@ from session_adapters.cursor.places import uri_path
 from session_adapters.cursor.records import TABS, Composer, as_json, dig, items, number, word
 from session_adapters.cursor.summary import CursorFold
 from session_adapters.model import Message
+from session_adapters.reading.sqlite_limits import SESSION_ROWS
 
 __all__ = ["NEWEST", "ComposerReader", "TabReader", "composer_directory", "count_composer", "count_tab", "tabs_of"]
 
@@ -53,9 +54,9 @@ class ComposerReader(CursorReader):
         found = [(name, *self._headers[place]) for name, place in self.numbered(id_ for id_, _ in self._headers)]
         return [CursorUnit(name, f"{_BUBBLES}{self.facts.id}:{id_}", (), str(role)) for name, id_, role in found]
 
-    def units(self) -> list[CursorUnit]:
+    def units(self, most: int = SESSION_ROWS) -> list[CursorUnit]:
         """See `CursorReader.units`."""
-        found = self.listed()
+        found = self.listed()[-most:]
         sizes = self._state.sizes([unit.place for unit in found])
         newest = self._state.disk([unit.place for unit in found[-NEWEST:]], lambda place, reason: None)
         sums = {key: crc32(row.data) for key, row in newest.items() if row.data}
@@ -211,8 +212,8 @@ class TabReader(CursorReader):
             )
         )
 
-    def units(self) -> list[CursorUnit]:
-        """See `CursorReader.units`."""
+    def units(self, most: int = 0) -> list[CursorUnit]:
+        """See `CursorReader.units`: all, which is no more than a value."""
         names = unique_ids(word(one.get("id")) or f"@{place}" for place, one in enumerate(self._bubbles))
         return [
             CursorUnit(name, place, (crc32(as_json(one).encode()),))

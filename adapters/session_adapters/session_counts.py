@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from copy import copy
 from datetime import datetime
-from typing import Any
+from typing import Any, Self
 
 from msgspec.structs import replace
 
@@ -69,7 +69,7 @@ class SessionFold:
         """The session's own, and copies."""
         self._total = TokenUsage()
 
-    def copy(self) -> SessionFold:
+    def copy(self) -> Self:
         """Another one, which may be given what comes next."""
         other = copy(self)
         vars(other).update(

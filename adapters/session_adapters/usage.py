@@ -71,8 +71,8 @@ class Usage(Struct, frozen=True, array_like=True, gc=False):
         )
 
 
-Counted = tuple[Sequence[SessionSummary], Iterable[Usage]]
-"""The sessions in a source, exact, and every call of theirs."""
+Counted = tuple[Sequence[SessionSummary], Iterable[Usage] | None]
+"""The sessions in a source, exact, and every call of theirs; None where those are asked for by session."""
 _PACK = 128
 """Calls that are packed together."""
 _ENCODE = msgpack.Encoder().encode

@@ -23,7 +23,7 @@ from hermes_tui.memory.sql.sqlite import SqliteDatabase
 from hermes_tui.memory.working.strategies import strategy_of
 from hermes_tui.memory.working.strategy import WorkingMemoryStrategy
 from hermes_tui.memory.working.summary_buffer import Summarizer
-from session_adapters.hector.places import StoreSettings, dsn_of
+from session_adapters.hector.configuration.places import StoreSettings, dsn_of
 
 __all__ = ["READING_SECONDS", "MemoryComponents"]
 

@@ -29,8 +29,14 @@ from hermes_tui.memory.longterm.memory import RECALL_LIMIT
 from hermes_tui.memory.longterm.qdrant_points import COLLECTION
 from hermes_tui.memory.working.strategies import StrategySettings
 from session_adapters.base import Environment
-from session_adapters.hector.memory_settings import agents_of, working_of
-from session_adapters.hector.places import StoreSettings, expanded, filled, own_configurations, stores_of
+from session_adapters.hector.configuration.memory_settings import agents_of, working_of
+from session_adapters.hector.configuration.places import (
+    StoreSettings,
+    expanded,
+    filled,
+    own_configurations,
+    stores_of,
+)
 from session_adapters.reading.files import read_small
 from session_adapters.reading.yaml_settings import read_yaml
 

@@ -10,7 +10,7 @@ import pytest
 from hermes_tui.memory.sql.database import SqlDatabase
 from hermes_tui.memory.sql.sqlite import SqliteDatabase
 from postgres_server import PostgresServer, postgres_server
-from session_adapters.hector.dsn import Dsn, parse_dsns
+from session_adapters.hector.configuration.dsn import Dsn, parse_dsns
 
 _OWNER = "owner"
 

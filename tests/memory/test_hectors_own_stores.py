@@ -30,7 +30,7 @@ from hermes_tui.sessions.context import WindowChoice, context_view
 from postgres_server import PostgresServer
 from session_adapters.base import SessionMissing, SessionUnreadable
 from session_adapters.hector import HectorAdapter
-from session_adapters.hector.dsn import parse_dsns
+from session_adapters.hector.configuration.dsn import parse_dsns
 from session_adapters.model import Problem
 from support import STORES
 

@@ -33,7 +33,7 @@ from hermes_tui.memory.message import HectorMessage, NativeRole
 from hermes_tui.memory.sql.postgres import PostgresDatabase
 from memory_servers import Answer, QdrantRest, loopback
 from postgres_server import PostgresServer
-from session_adapters.hector.dsn import parse_dsns
+from session_adapters.hector.configuration.dsn import parse_dsns
 from support import STORES
 
 RECORDED = Path(__file__).parent.parent / "recorded" / "qdrant_wire.json"

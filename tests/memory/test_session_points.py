@@ -28,8 +28,8 @@ from memory_home import KEPT, fill, with_long_term_memory
 from memory_servers import QdrantRest, loopback
 from postgres_server import PASSWORD, PostgresServer
 from session_adapters.base import Environment
-from session_adapters.hector.dsn import parse_dsns
-from session_adapters.hector.places import PATH_VARIABLE
+from session_adapters.hector.configuration.dsn import parse_dsns
+from session_adapters.hector.configuration.places import PATH_VARIABLE
 
 Stored = Callable[..., Path]
 OTHERS = [("math_bot", "s1"), ("assistant", "deploy-review"), ("assistant", "s1"), ("nobody", "s1")]

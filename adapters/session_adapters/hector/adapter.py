@@ -20,16 +20,19 @@ from session_adapters.base import (
     SessionMissing,
     Source,
 )
+from session_adapters.growing.sessions import KeptSessions
 from session_adapters.hector import ids
-from session_adapters.hector.detect import layout_of, visit
-from session_adapters.hector.dsn import DSN_VARIABLE, parse_dsns
+from session_adapters.hector.configuration.dsn import DSN_VARIABLE, parse_dsns
+from session_adapters.hector.configuration.memory_settings import configuration_of, memory_of
+from session_adapters.hector.configuration.places import HectorServer, Trouble, is_there, places
+from session_adapters.hector.counts import HectorFold, shown
+from session_adapters.hector.detect import layout_of, parts_in, visit
 from session_adapters.hector.layout import HectorFacts, HectorLayout
-from session_adapters.hector.memory_settings import configuration_of, memory_of
 from session_adapters.hector.messages import HectorConversation
-from session_adapters.hector.places import HectorServer, Trouble, is_there, places
 from session_adapters.hector.reader import Database, File, HectorReader
+from session_adapters.hector.recount import Kept, added_up
 from session_adapters.hector.server import Server, ServerLook
-from session_adapters.hector.summary import HectorFold, database_facts, database_summaries, shown
+from session_adapters.hector.summary import database_facts, database_summaries
 from session_adapters.hector.transcript import HectorTranscript, session_texts
 from session_adapters.model import Problem, Session, SessionSummary
 from session_adapters.reading.searchable import Text
@@ -39,6 +42,7 @@ from session_adapters.reading.units import SessionGone, reading_stored
 from session_adapters.session_counts import SessionFold
 from session_adapters.text import scrub
 from session_adapters.transcript import Transcript
+from session_adapters.usage import Counted
 
 __all__ = ["HectorAdapter"]
 
@@ -70,6 +74,8 @@ class HectorAdapter(Adapter):
         super().__init__(environment)
         self._own_ids: dict[str, tuple[tuple[int, ...], set[str]]] = {}
         """By database: its stamp, and what it calls its sessions."""
+        self._kept: dict[str, Kept] = {}
+        """By database, what its sessions came to."""
         self._looks: dict[str, ServerLook] = {}
         """By what people are shown of an address."""
 
@@ -144,6 +150,14 @@ class HectorAdapter(Adapter):
     def summaries(self, source: Source, report: Report, *, exact: bool = False) -> Sequence[SessionSummary]:
         """See `Adapter.summaries`."""
         return self._listed(source, report, partial(database_summaries, size=source.size, exact=exact))
+
+    def counter(self, source: Source) -> Callable[[Source, Report], Counted] | None:
+        """See `Adapter.counter`: of a file."""
+        if source.layout == _SERVER:
+            return None
+        kept = self._kept[source.path] = KeptSessions()
+        count = partial(database_summaries, size=0, exact=True, kept=kept)
+        return lambda one, report: (self._listed(one, report, count), None)
 
     def session_ids(self, source: Source, report: Report) -> Sequence[str]:
         """See `Adapter.session_ids`."""
@@ -234,7 +248,7 @@ class HectorAdapter(Adapter):
 
     def open_at(self, source: Source, session_id: str, message_id: str, size: int) -> Transcript:
         """See `Adapter.open_at`: all of it where a message is named."""
-        parts = _parts(source, session_id)
+        parts = parts_in(source, session_id)
         with reading_stored(self.name, session_id, source.path):
             database = self._database(source)
         return HectorTranscript(database, scrub(session_id), parts, last=0 if message_id else size)
@@ -255,7 +269,7 @@ class HectorAdapter(Adapter):
             summary = fold.summary(facts, source.path, session_id, partial=bool(layout.lost))
             return Session.of(summary, conversation.messages, layout.left, beside=dict(layout.beside(facts)))
 
-        parts = _parts(source, session_id)
+        parts = parts_in(source, session_id)
         with reading_stored(self.name, session_id, source.path):
             return visit(self._database(source), parts, read)
 
@@ -263,14 +277,11 @@ class HectorAdapter(Adapter):
         """See `Adapter.added_up`: a page at a time."""
 
         def read(layout: HectorLayout, facts: HectorFacts) -> tuple[SessionSummary, SessionFold, int]:
-            fold = HectorFold()
-            for row in layout.read(facts.owner, layout.marks([facts.owner])[facts.owner]):
-                if not row.lost:
-                    fold.add(shown(row.messages, facts))
+            fold = added_up(layout, facts, self._kept.get(source.path))
             return fold.summary(facts, source.path, session_id), fold, layout.left
 
         with reading_stored(self.name, session_id, source.path):
-            return visit(self._database(source), _parts(source, session_id), read)
+            return visit(self._database(source), parts_in(source, session_id), read)
 
     def texts(self, source: Source, report: Report, session_id: str | None = None) -> Iterator[Text]:
         """See `Adapter.texts`. Rows that several sessions share are found in the one that counts them."""
@@ -281,14 +292,14 @@ class HectorAdapter(Adapter):
     def session_texts(self, source: Source, session_id: str) -> Iterator[Text]:
         """See `Adapter.session_texts`."""
         session_id = scrub(session_id)
-        parts = _parts(source, session_id)
+        parts = parts_in(source, session_id)
         with reading_stored(self.name, session_id, source.path):
             database = self._database(source)
         return session_texts(database, session_id, parts)
 
     def _is_counted_elsewhere(self, source: Source, session_id: str) -> bool:
         try:
-            parts = _parts(source, session_id)
+            parts = parts_in(source, session_id)
             return visit(self._database(source), parts, lambda layout, facts: facts.counted_elsewhere)
         except (SessionGone, SessionMissing, DatabaseUnreadable, OSError):
             return False  # `Adapter.texts` says so
@@ -337,14 +348,3 @@ def _servers_last(stores: Iterable[_Store]) -> Iterator[_Store]:
 
 def _ids(reader: HectorReader) -> set[str]:
     return {facts.id for facts in layout_of(reader).sessions()}
-
-
-def _parts(source: Source, session_id: str) -> ids.Parts:
-    """Raises `SessionMissing`."""
-    plain, tag = ids.split_store(scrub(session_id))
-    try:
-        if tag and ids.store_tag(source.path) != tag:
-            raise ValueError("it is another database's")
-        return ids.decode(plain)
-    except ValueError as error:
-        raise SessionMissing(f"hector has no session {session_id!r}: {error}") from error

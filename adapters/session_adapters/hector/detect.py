@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
+from session_adapters.base import SessionMissing, Source
 from session_adapters.hector import ids
 from session_adapters.hector.conversations import Conversations
 from session_adapters.hector.events import Events
@@ -16,8 +17,9 @@ from session_adapters.hector.layout import HectorFacts, HectorLayout
 from session_adapters.hector.reader import Database, HectorReader
 from session_adapters.reading.sqlite import DatabaseUnreadable
 from session_adapters.reading.units import SessionGone
+from session_adapters.text import scrub
 
-__all__ = ["layout_of", "visit"]
+__all__ = ["layout_of", "parts_in", "visit"]
 
 T = TypeVar("T")
 
@@ -49,3 +51,14 @@ def visit(database: Database, parts: Parts, work: Callable[[HectorLayout, Hector
         return work(layout, facts)
 
     return database.read(read)
+
+
+def parts_in(source: Source, session_id: str) -> Parts:
+    """What the id of a session in a source is made of. Raises `SessionMissing`."""
+    plain, tag = ids.split_store(scrub(session_id))
+    try:
+        if tag and ids.store_tag(source.path) != tag:
+            raise ValueError("it is another database's")
+        return ids.decode(plain)
+    except ValueError as error:
+        raise SessionMissing(f"hector has no session {session_id!r}: {error}") from error

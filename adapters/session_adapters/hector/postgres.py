@@ -19,7 +19,7 @@ import psycopg
 from psycopg import errors
 from psycopg.adapt import Dumper, Loader
 
-from session_adapters.hector.dsn import Dsn
+from session_adapters.hector.configuration.dsn import Dsn
 from session_adapters.hector.reader import HectorReader
 from session_adapters.reading.sqlite import DatabaseUnreadable
 from session_adapters.reading.sqlite_rows import VALUE_LIMIT

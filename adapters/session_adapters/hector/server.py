@@ -8,7 +8,7 @@ from collections.abc import Callable
 from datetime import tzinfo
 from typing import NamedTuple, TypeVar
 
-from session_adapters.hector.dsn import Dsn
+from session_adapters.hector.configuration.dsn import Dsn
 from session_adapters.hector.reader import Database, HectorReader
 from session_adapters.reading.sqlite import DatabaseUnreadable
 

@@ -2,139 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cache
-from pathlib import PurePath
-from typing import Any
+from collections.abc import Callable, Sequence
 
 from msgspec.structs import replace
 
-from session_adapters.hector import ids
+from session_adapters.growing.sessions import Recounted
+from session_adapters.hector.counts import HectorFold
 from session_adapters.hector.detect import layout_of
-from session_adapters.hector.layout import HectorFacts, HectorLayout, HectorMark
-from session_adapters.hector.messages import role_of
-from session_adapters.hector.reader import Database, HectorReader, moment
-from session_adapters.model import EPOCH, Message, SessionSummary
+from session_adapters.hector.layout import HectorFacts, HectorLayout, HectorMark, Owner
+from session_adapters.hector.reader import Database, HectorReader
+from session_adapters.hector.recount import Kept, Settled, count, count_on, fill, sums
+from session_adapters.model import SessionSummary
 from session_adapters.reading.bounds import TOO_MANY, Stint
 from session_adapters.reading.damaged_places import Damage
 from session_adapters.reading.sqlite import DatabaseUnreadable
 from session_adapters.reading.sqlite_rows import Note
-from session_adapters.session_counts import SessionFold
-from session_adapters.text import one_line
 
-__all__ = ["FULL_SIZE", "HectorFold", "database_facts", "database_summaries", "shown"]
+__all__ = ["FULL_SIZE", "database_facts", "database_summaries"]
 
 FULL_SIZE = 4 << 20
 """Bytes. A smaller database is read in full at once, of a larger one only what is no text, and the first prompts."""
 _BATCH = 200
 """Sessions asked for at once, so that no connection stays open for long."""
 _PROMPT = 4000
-_WAITS = "Waits for input"
-
-
-class HectorFold(SessionFold):
-    """Counts over the rows of a session. Those that are counted in another session of the same id too are copies."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.rows = 0
-        self.errors = 0
-        self.interrupted = 0
-        self.warnings = 0
-        self.waits = False
-        """The last thing that Hector noted is that it waits for input."""
-
-    def add(self, messages: Iterable[Message]) -> None:
-        """Take in the messages of the next row."""
-        some = list(messages)
-        super().add(some)
-        self.rows += 1
-        for message in some:
-            self.errors += message.kind == "error"
-            self.interrupted += message.kind == "notice" and message.content == "Interrupted"
-            self.waits = message.kind == "notice" and message.content.startswith(_WAITS)
-
-    def glance(self, marks: Sequence[HectorMark], reader: HectorReader, *, shared: bool) -> HectorMark | None:
-        """Count rows by who speaks; the row of the first prompt."""
-        prompt: HectorMark | None = None
-        for mark in marks:
-            asks = is_prompt(mark)
-            role = role_of(mark.role)
-            self.rows += 1
-            self.inherited += shared
-            self.step(role, "message" if asks or role == "assistant" else "notice")
-            if (when := moment(mark.time, reader.zone)) is not None:
-                self.note_time(when)
-            prompt = prompt or (mark if asks else None)
-        return prompt
-
-    def summary(self, facts: HectorFacts, path: str, session_id: str, *, partial: bool = False) -> SessionSummary:
-        """The summary."""
-        created = facts.created or self.oldest or facts.updated or EPOCH
-        return SessionSummary(
-            **self.fields(),
-            agent="hector",
-            session_id=session_id,
-            title=one_line(self.first_prompt),
-            preview=one_line(self.first_prompt, 200),
-            created_at=created,
-            updated_at=max(created, self.newest or facts.updated or created),
-            cwd=_working_directory(path),
-            source=facts.source or None,
-            partial=partial,
-            path=path,
-            warnings=self.warnings + bool(facts.damaged),
-            notes=tuple(self._notes(facts)),
-            known_as=one_line(ids.readable(session_id), 200),
-            repeated=facts.counted_elsewhere,
-            raw=self._raw(facts),
-        )
-
-    def _notes(self, facts: HectorFacts) -> Iterator[str]:
-        others = ", ".join(name or "no agent" for name in facts.raw.get("sharedWith", ()))
-        if others:
-            yield f"shared with {others}" + (", found there" if facts.counted_elsewhere else "")
-        if facts.raw.get("orphaned"):
-            yield "deleted, its messages remain"
-        if tools := facts.raw.get("waitsForApproval"):
-            names = ", ".join(filter(None, dict.fromkeys(tools.values())))
-            yield f"waits for approval of {names}" if names else "waits for approval"
-        if self.waits:
-            yield "waits for input"
-
-    def _raw(self, facts: HectorFacts) -> dict[str, Any]:
-        more = {
-            "rows": self.rows,
-            "checkpoints": self.compactions,
-            "errors": self.errors,
-            "interrupted": self.interrupted,
-            "waitsForInput": self.waits,
-            "sharedMessages": self.inherited,
-        }
-        return {"layout": facts.layout, **facts.raw, **{name: value for name, value in more.items() if value}}
-
-
-def is_prompt(mark: HectorMark) -> bool:
-    """Whether a human speaks in the row, as far as can be told without reading it."""
-    return role_of(mark.role) == "user" and mark.author in ("user", "")
-
-
-def shown(messages: Sequence[Message], facts: HectorFacts) -> Sequence[Message]:
-    """The messages of a row as this session shows them: those that are counted elsewhere are marked."""
-    return [replace(one, inherited=True) for one in messages] if facts.counted_elsewhere else messages
-
-
-@cache
-def _working_directory(path: str) -> str | None:
-    """Where Hector ran: it makes its databases at fixed places below that directory (facts: 2.2.9)."""
-    for parts in (("data", "sessions.db"), (".hector", "hector.db")):
-        whole = PurePath(path)
-        if whole.is_absolute() and whole.parts[-2:] == parts:
-            return str(whole.parents[1])
-    return None
-
-
-# A whole database --------------------------------------------------------------------------------------------
 
 
 def database_facts(database: Database, note: Note, stint: Stint | None = None) -> tuple[list[HectorFacts], bool]:
@@ -152,61 +42,110 @@ def database_facts(database: Database, note: Note, stint: Stint | None = None) -
 
 
 def database_summaries(
-    database: Database, named: Callable[[str], str], note: Note, *, size: int, exact: bool
+    database: Database,
+    named: Callable[[str], str],
+    note: Note,
+    *,
+    size: int,
+    exact: bool,
+    kept: Kept | None = None,
 ) -> list[SessionSummary]:
-    """All sessions of a database. `named` gives the id that is shown for one within the database. Raises
-    `DatabaseUnreadable` where it cannot be read at all."""
+    """All sessions of a database. `named` gives the id that is shown for one within the database. With `exact`,
+    `kept` has what they came to before, and will have it. Raises `DatabaseUnreadable` where it cannot be read at
+    all."""
 
     stint = Stint()
     sessions, has_roles = database_facts(database, note, stint)
     full = exact or size <= FULL_SIZE or not has_roles
     said = Damage()
-    summaries: list[SessionSummary] = []
+    summaries: dict[str, SessionSummary] = {}
+
+    def summary(fold: HectorFold, facts: HectorFacts) -> SessionSummary:
+        return fold.summary(facts, database.path, named(facts.id))
+
     for at in range(0, len(sessions), _BATCH):
         batch = sessions[at : at + _BATCH]
         complete = full
         try:
             if stint.over and not exact:
                 raise DatabaseUnreadable(TOO_MANY)
-            found, lost = database.read(_work(batch, None if exact else stint, full=full))
+            if exact:
+                found, lost = database.read(_counted(batch, kept, named, summary))
+            else:
+                found, lost = database.read(_glanced(batch, stint, summary, full=full))
         except DatabaseUnreadable as error:
-            found, lost = {facts.id: HectorFold() for facts in batch}, Damage()
+            found, lost = {facts.id: Recounted(summary(HectorFold(), facts)) for facts in batch}, Damage()
             lost.add("", f"sessions could not be counted: {error}")
         complete = complete and not lost
         said.extend(lost)
-        for facts in batch:
-            fold = found[facts.id]
-            summaries.append(fold.summary(facts, database.path, named(facts.id), partial=not complete))
+        if kept is not None and complete:
+            kept.keep(found, ())
+        for key, one in found.items():
+            summaries[key] = one.counted if complete else replace(one.counted, partial=True)
+    if kept is not None:
+        kept.forget_others(summaries)
     for place, reason in said.places():
         note(place, reason)
-    return summaries
+    return list(summaries.values())
 
 
-def _work(
-    batch: Sequence[HectorFacts], stint: Stint | None, *, full: bool
-) -> Callable[[HectorReader], tuple[dict[str, HectorFold], Damage]]:
-    def read(reader: HectorReader) -> tuple[dict[str, HectorFold], Damage]:
+_Summary = Callable[[HectorFold, HectorFacts], SessionSummary]
+_Found = tuple[dict[str, Recounted[SessionSummary, Settled]], Damage]
+
+
+def _counted(
+    batch: Sequence[HectorFacts], kept: Kept | None, named: Callable[[str], str], summary: _Summary
+) -> Callable[[HectorReader], _Found]:
+    """Each session in full, but those that are what they were."""
+
+    def read(reader: HectorReader) -> _Found:
         layout = layout_of(reader)
-        layout.stint = stint
-        marks = layout.marks(list(dict.fromkeys(facts.owner for facts in batch)))
-        found = {facts.id: HectorFold() for facts in batch}
+        found: dict[str, Recounted[SessionSummary, Settled]] = {}
+        known = sums(layout, _owners(batch)) if kept is not None else {}
+        marks = {one.id: (one, named(one.id), *known[one.owner]) for one in batch if one.owner in known}
         for facts in batch:
-            if full:
-                fill(found[facts.id], layout, facts, marks[facts.owner])
-            else:
-                _glance(found[facts.id], layout, facts, marks[facts.owner])
-        return found, layout.lost
+            mark = marks.get(facts.id)
+            if kept is None or mark is None:
+                continue
+            if (before := kept.same(facts.id, mark)) is not None:
+                found[facts.id] = before
+            elif (on := count_on(layout, facts, kept, known[facts.owner][0])) is not None:
+                found[facts.id] = Recounted(summary(on[0], facts), mark, on[1])
+        rest = [facts for facts in batch if facts.id not in found]
+        rows = layout.marks(_owners(rest)) if rest else {}
+        for facts in rest:
+            mark = marks.get(facts.id)
+            fold, settled = count(layout, facts, rows[facts.owner], settles=mark is not None and not layout.lost)
+            found[facts.id] = Recounted(summary(fold, facts), mark, settled)
+        return {facts.id: found[facts.id] for facts in batch}, layout.lost
 
     return read
 
 
-def fill(fold: HectorFold, layout: HectorLayout, facts: HectorFacts, marks: Sequence[HectorMark]) -> None:
-    """Count a whole session."""
-    for row in layout.read(facts.owner, marks):
-        if row.lost:
-            fold.warnings += 1
-        else:
-            fold.add(shown(row.messages, facts))
+def _owners(batch: Sequence[HectorFacts]) -> list[Owner]:
+    return list(dict.fromkeys(facts.owner for facts in batch))
+
+
+def _glanced(
+    batch: Sequence[HectorFacts], stint: Stint, summary: _Summary, *, full: bool
+) -> Callable[[HectorReader], _Found]:
+    """As much as there is time for."""
+
+    def read(reader: HectorReader) -> _Found:
+        layout = layout_of(reader)
+        layout.stint = stint
+        marks = layout.marks(_owners(batch))
+        found: dict[str, Recounted[SessionSummary, Settled]] = {}
+        for facts in batch:
+            fold = HectorFold()
+            if full:
+                fill(fold, layout, facts, marks[facts.owner])
+            else:
+                _glance(fold, layout, facts, marks[facts.owner])
+            found[facts.id] = Recounted(summary(fold, facts))
+        return found, layout.lost
+
+    return read
 
 
 def _glance(fold: HectorFold, layout: HectorLayout, facts: HectorFacts, marks: Sequence[HectorMark]) -> None:

@@ -11,13 +11,13 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import NamedTuple
 
+from session_adapters.hector.counts import is_prompt, shown
 from session_adapters.hector.detect import visit
 from session_adapters.hector.ids import Parts
 from session_adapters.hector.layout import HectorFacts, HectorLayout, HectorMark, HectorRow
 from session_adapters.hector.messages import HectorConversation
 from session_adapters.hector.reader import Database
 from session_adapters.hector.server import Server
-from session_adapters.hector.summary import is_prompt, shown
 from session_adapters.model import Message, SessionUnreadable
 from session_adapters.reading.bounds import excess, unread
 from session_adapters.reading.damaged_places import Damage

@@ -17,6 +17,7 @@ from msgspec.structs import replace
 from session_adapters.base import (
     Adapter,
     Capabilities,
+    Environment,
     Liveness,
     NativeCommand,
     Report,
@@ -27,6 +28,7 @@ from session_adapters.model import Message, Problem, Session, SessionSummary
 from session_adapters.opencode.database import OpenCodeDatabase
 from session_adapters.opencode.listing import Note, database_facts, database_summaries, tree_summary
 from session_adapters.opencode.native import fork_command, live_sessions, resume_command
+from session_adapters.opencode.recount import Recount
 from session_adapters.opencode.schema import OpenCodeSchema, sessions_of
 from session_adapters.opencode.summary import OpenCodeFold
 from session_adapters.opencode.texts import new_texts, session_texts
@@ -42,6 +44,7 @@ from session_adapters.reading.units import reading_stored
 from session_adapters.session_counts import SessionFold
 from session_adapters.text import scrub
 from session_adapters.transcript import Transcript
+from session_adapters.usage import Counted
 
 __all__ = ["OpenCodeAdapter"]
 
@@ -59,6 +62,11 @@ class OpenCodeAdapter(Adapter):
     label = "OpenCode"
     badge = "oc"
     capabilities = Capabilities(session_persistence="sqlite", can_resume=True, can_fork=True)
+
+    def __init__(self, environment: Environment) -> None:
+        super().__init__(environment)
+        self._recounts: dict[str, Recount] = {}
+        """By database, what counts its sessions as they change."""
 
     # Finding -----------------------------------------------------------------------------------------------
 
@@ -128,6 +136,18 @@ class OpenCodeAdapter(Adapter):
             return [tree_summary(reader, source.path, source.size, exact=exact)]
 
         return self._listed(source, report, read)
+
+    def counter(self, source: Source) -> Callable[[Source, Report], Counted] | None:
+        """See `Adapter.counter`: of a database."""
+        if source.layout != _DATABASE:
+            return None
+        recount = self._recounts[source.path] = Recount(source.path)
+
+        def count(source: Source, report: Report) -> Counted:
+            read = partial(database_summaries, source.path, source.size, exact=True, recount=recount)
+            return self._listed(source, report, lambda note: read(note)), None
+
+        return count
 
     def session_ids(self, source: Source, report: Report) -> Sequence[str]:
         """See `Adapter.session_ids`."""
@@ -251,6 +271,9 @@ class OpenCodeAdapter(Adapter):
             return fold.summary(reader.facts, source.path), fold, reader.left
 
         with reading_stored(self.name, session_id, source.path):
+            recount = self._recounts.get(source.path)
+            if recount is not None and (known := recount.added_up(scrub(session_id))) is not None:
+                return *known, 0
             return _shelf(source).visit(scrub(session_id), read)
 
     # Native commands ---------------------------------------------------------------------------------------

@@ -6,12 +6,15 @@ In full where that is little, else from what is cheap to have, without the parts
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any, TypeVar
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any
 
 import apsw
+from msgspec.structs import replace
 
+from session_adapters.growing.sessions import Recounted
 from session_adapters.model import SessionSummary
+from session_adapters.opencode.recount import CountedSession, Recount, RecountedSession, batches
 from session_adapters.opencode.schema import OpenCodeSchema, sessions_of
 from session_adapters.opencode.summary import OpenCodeFold
 from session_adapters.opencode.tables import OpenCodeRows
@@ -21,9 +24,8 @@ from session_adapters.reading.bounds import TOO_MANY, Stint
 from session_adapters.reading.sqlite import DatabaseUnreadable, read_database
 from session_adapters.reading.sqlite_limits import Ration
 
-__all__ = ["Note", "count_session", "database_facts", "database_summaries", "tree_summary"]
+__all__ = ["Note", "database_facts", "database_summaries", "tree_summary"]
 
-T = TypeVar("T")
 FULL_SIZE = 4 << 20
 """Bytes. A smaller database is read in full at once."""
 ROW_LIMIT = 64 << 10
@@ -52,72 +54,68 @@ def database_facts(path: str, note: Note, stint: Stint | None = None) -> list[Op
     return sessions
 
 
-def database_summaries(path: str, size: int, note: Note, *, exact: bool) -> list[SessionSummary]:
-    """All sessions of a database. Raises `DatabaseUnreadable` where it cannot be read at all."""
+def database_summaries(
+    path: str, size: int, note: Note, *, exact: bool, recount: Recount | None = None
+) -> list[SessionSummary]:
+    """All sessions of a database. With `exact`, `recount` has what they came to before. Raises `DatabaseUnreadable`
+    where it cannot be read at all."""
 
     stint = Stint()
     sessions = database_facts(path, note, stint)
     full = exact or size <= FULL_SIZE
+    recount = recount or Recount(path)
     deadline = time.monotonic() + FULL_SECONDS
-    folds: dict[str, OpenCodeFold] = {}
+    counted: dict[str, CountedSession] = {}
     partial: set[str] = set()
     said: set[Lost] = set()
-    for batch in _batches(sessions, _BATCH):
+    for batch in batches(sessions, _BATCH):
         whole = full and time.monotonic() < deadline
         try:
             if stint.over and not exact:
                 raise DatabaseUnreadable(TOO_MANY)
-            found, lost_of = read_database(path, _work(batch, whole, None if exact else stint))
+            found, lost_of = read_database(
+                path, _work(path, batch, recount if whole else None, None if exact else stint)
+            )
         except DatabaseUnreadable as error:
-            found, lost_of, whole = {facts.id: OpenCodeFold() for facts in batch}, [], False
+            whole = False
+            found = {facts.id: Recounted(CountedSession.of(OpenCodeFold(), facts, path)) for facts in batch}
             lost_of = [
                 (facts.id, Lost("table session", f"sessions could not be counted: {error}")) for facts in batch
             ]
-        folds |= found
-        partial |= set() if whole else {facts.id for facts in batch}
-        for owner, one in lost_of:
-            partial.add(owner)
+        counted |= {key: one.counted for key, one in found.items()}
+        damaged = {owner for owner, _ in lost_of}
+        partial |= damaged if whole else {facts.id for facts in batch} | damaged
+        if whole and "" not in damaged:
+            recount.kept.keep(found, damaged)
+        for _, one in lost_of:
             if one.place.startswith(("table ", "session ")) and one not in said:
                 said.add(one)
                 note(one)
-    parents = _parents(folds)
-    return [
-        folds[facts.id].summary(_with_parent(facts, parents), path, partial=facts.id in partial) for facts in sessions
-    ]
+    recount.kept.forget_others(counted)
+    return _related({facts.id: counted[facts.id] for facts in sessions}, partial)
 
 
 def _work(
-    batch: Sequence[OpenCodeFacts], whole: bool, stint: Stint | None
-) -> Callable[[apsw.Connection], tuple[dict[str, OpenCodeFold], list[Any]]]:
-    def read(connection: apsw.Connection) -> tuple[dict[str, OpenCodeFold], list[Any]]:
+    path: str, batch: Sequence[OpenCodeFacts], recount: Recount | None, stint: Stint | None
+) -> Callable[[apsw.Connection], tuple[dict[str, RecountedSession], list[Any]]]:
+    def read(connection: apsw.Connection) -> tuple[dict[str, RecountedSession], list[Any]]:
         rows = OpenCodeRows(connection, stint=stint)
-        units = rows.units(batch, parts=False)
-        found = {facts.id: OpenCodeFold() for facts in batch}
-        if whole:
-            for facts in batch:
-                count_session(found[facts.id], rows, units[facts.id], facts.id)
+        if recount is not None:
+            found = recount.count(rows, batch)
         else:
-            _glance(rows, units, found)
+            folds = {facts.id: OpenCodeFold() for facts in batch}
+            _glance(rows, rows.units(batch, parts=False), folds)
+            found = {facts.id: Recounted(CountedSession.of(folds[facts.id], facts, path)) for facts in batch}
         return found, rows.problems()
 
     return read
-
-
-def count_session(fold: OpenCodeFold, rows: OpenCodeRows, units: Sequence[OpenCodeUnit], owner: str) -> None:
-    """Count a whole session, a page at a time."""
-    rows.ration = Ration(stint=rows.stint)
-    for page in _batches(units, _PAGE):
-        found = rows.contents(page, owner)
-        for unit in page:
-            fold.add(marked(unit, found.get(unit.id, [])))
-    fold.warnings = len(rows.lost.get(owner, ())) + rows.left[owner]
 
 
 def _glance(rows: OpenCodeRows, units: dict[str, list[OpenCodeUnit]], found: dict[str, OpenCodeFold]) -> None:
     """Count messages without their parts, a page at a time; only the first prompts are read with them."""
     prompts = Ration(stint=rows.stint)
     asked: set[str] = set()
-    for page in _batches([(key, unit) for key, some in units.items() for unit in some], _PAGE):
+    for page in batches([(key, unit) for key, some in units.items() for unit in some], _PAGE):
         light = rows.contents([unit for _, unit in page], parts=False, limit=ROW_LIMIT)
         if rows.ration.spent:  # those for which there is no room
             for key, unit in page:
@@ -161,29 +159,29 @@ def _glance_at_files(reader: TreeReader, fold: OpenCodeFold) -> None:
 # Forks -------------------------------------------------------------------------------------------------------
 
 
-def _parents(folds: dict[str, OpenCodeFold]) -> dict[str, str]:
+def _related(counted: Mapping[str, CountedSession], partial: Collection[str]) -> list[SessionSummary]:
+    """The summaries, with the parents of forks and with whether something of them was left out."""
+    parents = _parents(counted)
+    found: list[SessionSummary] = []
+    for key, one in counted.items():
+        summary = replace(one.summary, partial=True) if key in partial else one.summary
+        if key in parents and not summary.parent_id:
+            summary = replace(summary, kind="fork", forked_from=parents[key], parent_id=parents[key])
+        found.append(summary)
+    return found
+
+
+def _parents(counted: Mapping[str, CountedSession]) -> dict[str, str]:
     """For each session with copied messages the one in which the last of them was said. A fork of 1.x keeps no
     other link (FACTS.md «Semantics»)."""
-    copies = {key: fold for key, fold in folds.items() if fold.last_copied is not None}
+    copies = {key: one for key, one in counted.items() if one.last_copied is not None}
     if not copies:
         return {}
-    firsts = {fold.first for fold in copies.values()}
+    firsts = {one.first for one in copies.values()}
     owners: dict[tuple[Any, int], str] = {}
-    for key, fold in folds.items():
-        if fold.first in firsts:
-            for moment in fold.own_times:
-                owners.setdefault((fold.first, moment), key)
-    found = {key: owners.get((fold.first, fold.last_copied or 0)) for key, fold in copies.items()}
+    for key, one in counted.items():
+        if one.first in firsts:
+            for moment in one.own_times:
+                owners.setdefault((one.first, moment), key)
+    found = {key: owners.get((one.first, one.last_copied or 0)) for key, one in copies.items()}
     return {key: parent for key, parent in found.items() if parent is not None and parent != key}
-
-
-def _with_parent(facts: OpenCodeFacts, parents: dict[str, str]) -> OpenCodeFacts:
-    parent = parents.get(facts.id)
-    if parent is None or facts.parent_id or facts.forked_from:
-        return facts
-    return facts._replace(forked_from=parent)
-
-
-def _batches(items: Sequence[T], size: int) -> Iterator[Sequence[T]]:
-    for at in range(0, len(items), size):
-        yield items[at : at + size]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Self
 
 from session_adapters.model import EPOCH, Message, SessionKind, SessionSummary
 from session_adapters.opencode.messages import price
@@ -27,6 +27,12 @@ class OpenCodeFold(SessionFold):
         self.own_times: list[int] = []
         """Of the session's own messages."""
         self.last_copied: int | None = None
+
+    def copy(self) -> Self:
+        """See `SessionFold.copy`."""
+        other = super().copy()
+        other.own_times = list(self.own_times)
+        return other
 
     def add(self, messages: Iterable[Message]) -> None:
         """See `SessionFold.add`."""

@@ -14,7 +14,7 @@ from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout, TooManyRequest
 
 from hermes_tui.errors import StoreBusy, StoreError
 from hermes_tui.memory.sql.database import Rows, SqlDatabase, Statements
-from session_adapters.hector.dsn import Dsn
+from session_adapters.hector.configuration.dsn import Dsn
 from session_adapters.hector.postgres import CONNECT_TIMEOUT, failure_reason
 
 __all__ = ["PostgresDatabase"]

@@ -28,7 +28,7 @@ def read_source(adapter: Adapter, source: Source, warm: WarmCounters, *, exact: 
         if exact and counter is None:
             counter = adapter.counter(source)
         whole = counter(source, problems.append) if counter is not None else None
-        calls = None if whole is None else list(whole[1])
+        calls = None if whole is None or whole[1] is None else list(whole[1])
         for summary in whole[0] if whole is not None else adapter.summaries(source, problems.append, exact=exact):
             if summary.agent == adapter.name:
                 summaries.append(summary)
@@ -38,6 +38,8 @@ def read_source(adapter: Adapter, source: Source, warm: WarmCounters, *, exact: 
     except Exception as error:
         failed = True
         problems.append(failure(adapter.name, source.path, "reading it", error))
+    if counter is None and summaries and not any(one.partial for one in summaries):
+        counter = adapter.counter(source)  # it was read in full: the next time only what is new is
     if counter is not None and not failed:
         warm.keep(source, counter)
     entry = CachedSource(

@@ -11,8 +11,8 @@ from typing import Any
 
 from session_adapters.base import Environment, Source
 from session_adapters.hector import HectorAdapter
-from session_adapters.hector.dsn import DSN_VARIABLE
-from session_adapters.hector.places import PATH_VARIABLE
+from session_adapters.hector.configuration.dsn import DSN_VARIABLE
+from session_adapters.hector.configuration.places import PATH_VARIABLE
 from session_adapters.hector.reader import File
 from session_adapters.hector.transcript import HectorTranscript
 from session_adapters.model import Problem, Session, SessionSummary

@@ -66,7 +66,7 @@ def test_growing_in_steps(name: str, long: bool, tmp_path: Path) -> None:
             now = replace(source, size=stop)
             problems: list[Problem] = []
             summaries, calls = counter(now, problems.append)
-            assert (list(summaries), list(calls), problems) == counted(adapter, now), (path, start, stop)
+            assert (list(summaries), list(calls or ()), problems) == counted(adapter, now), (path, start, stop)
 
 
 @pytest.mark.parametrize("agent", AGENTS)
@@ -104,6 +104,7 @@ def test_a_file_that_was_written_anew_is_read_anew(tmp_path: Path) -> None:
         (source,) = adapter.sources(quiet)
         assert counter is not None
         summaries, calls = counter(source, quiet)
+        assert calls is not None
         assert (list(summaries), list(calls), []) == counted(adapter, source)
         assert summaries[0].title == expected
 

@@ -70,7 +70,7 @@ def test_it_comes_to_the_same_as_all_of_it(name: str, more: list[bytes], tmp_pat
         summaries, calls = counter(source, never)
         read = METER.bytes
         assert list(summaries) == list(reader.summaries(source, never, exact=True)), name
-        assert list(calls) == list(reader.usage(source, never)), name
+        assert list(calls or ()) == list(reader.usage(source, never)), name
         assert (read > source.size) == (name in OLD and added is more), name
     assert source.size > sum(map(len, chain(*OLD.values())))
 

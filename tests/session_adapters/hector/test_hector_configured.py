@@ -14,11 +14,11 @@ import pytest
 
 from hector_store import Store, adapter_for, everything, listed
 from postgres_server import PASSWORD, READER, PostgresServer
-from session_adapters.hector import places as places_module
 from session_adapters.hector import postgres as postgres_module
 from session_adapters.hector import server as server_module
-from session_adapters.hector.dsn import parse_dsns
-from session_adapters.hector.places import StoreSettings, dsn_of
+from session_adapters.hector.configuration import places as places_module
+from session_adapters.hector.configuration.dsn import parse_dsns
+from session_adapters.hector.configuration.places import StoreSettings, dsn_of
 from session_adapters.hector.postgres import read_server
 from session_adapters.hector.reader import HectorReader
 from session_adapters.model import Problem

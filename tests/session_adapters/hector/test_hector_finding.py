@@ -17,9 +17,9 @@ from hector_store import V2_SCHEMA, Store, adapter_for, everything, get, listed,
 from session_adapters.base import SessionMissing
 from session_adapters.hector import HectorAdapter, ids
 from session_adapters.hector import summary as hector_summary
+from session_adapters.hector.configuration.places import PATH_VARIABLE
 from session_adapters.hector.conversations import Conversations
 from session_adapters.hector.layout import HectorFacts
-from session_adapters.hector.places import PATH_VARIABLE
 from session_adapters.hector.reader import HectorReader
 from session_adapters.model import Problem
 from session_adapters.registry import BUILT_IN, adapter_class

@@ -21,7 +21,7 @@ from postgres_server import PASSWORD, PostgresServer
 from session_adapters.base import SessionMissing, SessionUnreadable, Source
 from session_adapters.hector import HectorAdapter
 from session_adapters.hector import postgres as server_module
-from session_adapters.hector.dsn import parse_dsns
+from session_adapters.hector.configuration.dsn import parse_dsns
 from session_adapters.hector.transcript import HectorTranscript
 from session_adapters.model import Problem, SessionSummary
 from session_adapters.reading.sqlite import DatabaseUnreadable

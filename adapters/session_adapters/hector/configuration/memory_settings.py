@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from session_adapters.base import Environment, Memory
-from session_adapters.hector.places import CONFIGURATIONS
+from session_adapters.hector.configuration.places import CONFIGURATIONS
 from session_adapters.reading.files import read_small
 from session_adapters.reading.yaml_settings import read_yaml
 

@@ -24,7 +24,7 @@ from urllib.parse import quote
 import msgspec
 
 from session_adapters.base import Environment
-from session_adapters.hector.dsn import DSN_VARIABLE, Dsn, parse_dsns
+from session_adapters.hector.configuration.dsn import DSN_VARIABLE, Dsn, parse_dsns
 from session_adapters.reading.damaged_places import reason_of
 from session_adapters.reading.files import read_small
 from session_adapters.reading.yaml_settings import read_yaml

@@ -37,7 +37,7 @@ from session_adapters.reading.folders import report_damage
 from session_adapters.reading.searchable import Text
 from session_adapters.reading.sqlite import DatabaseMissing, DatabaseUnreadable
 from session_adapters.reading.units import UNREADABLE, Lost, SessionGone, reading_stored
-from session_adapters.session_counts import messages_usage
+from session_adapters.session_counts import SessionFold, messages_usage
 from session_adapters.text import scrub
 from session_adapters.transcript import PAGE, Transcript
 from session_adapters.usage import Usage
@@ -181,6 +181,22 @@ class CursorAdapter(Adapter):
         source = self._readable(source, session_id)
         shelf = _shelf(source)
         return _file_session(source, session_id) if shelf is None else _stored_session(source, shelf, session_id)
+
+    def added_up(self, source: Source, session_id: str) -> tuple[SessionSummary, SessionFold, int]:
+        """See `Adapter.added_up`: of a database a page at a time."""
+        session_id = scrub(session_id)
+        source = self._readable(source, session_id)
+        shelf = _shelf(source)
+        if shelf is None:
+            return super().added_up(source, session_id)
+
+        def read(reader: CursorReader) -> tuple[SessionSummary, SessionFold, int]:
+            fold = CursorFold()
+            reader.count(reader.units(), fold)
+            return fold.summary(reader.seen(partial=False), source.path), fold, reader.left
+
+        with reading_stored(self.name, session_id, source.path):
+            return shelf.visit(session_id, read)
 
     def session_texts(self, source: Source, session_id: str) -> Iterator[Text]:
         """See `Adapter.session_texts`."""

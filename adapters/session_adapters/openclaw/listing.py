@@ -51,6 +51,8 @@ FIRST, LAST = 8, 4
 _BATCH_SESSIONS, _BATCH_EVENTS = 200, 20_000
 """How much is asked for while a database is open once."""
 _CHUNK = 256
+KEPT = 1024
+"""Events of which it is kept what hangs on what."""
 
 Note = Callable[[str, str], None]
 """(place, reason) of what could not be read."""
@@ -153,12 +155,12 @@ def _count(
     whole = full or one.events <= FIRST + LAST
     try:
         if whole:
-            at, ration = 0, Ration(stint=stint)
-            while not ration.spent and (rows := read_events(connection, schema, one.session_id, at, _CHUNK)):
-                _feed(counts, ration.take(unpacked_event(*row) for row in rows))
-                at = rows[-1][0] + 1
-            if ration.spent:
-                counts.damaged.add("", excess(one.events - ration.taken, "last"), one.events - ration.taken)
+            rest = _feed_all(counts, connection, schema, one, stint, keep=one.events <= KEPT)
+            if counts.led_away or counts.goes_elsewhere or (one.leaf and counts.tree.find(one.leaf) is None):
+                counts = _counts_of(one)  # what was let go of is needed
+                rest = _feed_all(counts, connection, schema, one, stint, keep=True)
+            if rest:
+                counts.damaged.add("", excess(rest, "last"), rest)
                 whole = False
         else:
             first = read_events(connection, schema, one.session_id, 0, FIRST)
@@ -168,6 +170,26 @@ def _count(
         counts.damaged.add("events", f"a part of them is damaged ({error})")
         whole = False
     return _Counted(counts, not whole, None)
+
+
+def _feed_all(
+    counts: ClawCounts,
+    connection: apsw.Connection,
+    schema: ClawColumns,
+    one: ClawFacts,
+    stint: Stint | None,
+    *,
+    keep: bool,
+) -> int:
+    """Give the events; the number of those for which there is no room. But with `keep` what is settled is let go of:
+    thousands of events take megabytes."""
+    at, ration = 0, Ration(stint=stint)
+    while not ration.spent and (rows := read_events(connection, schema, one.session_id, at, _CHUNK)):
+        _feed(counts, ration.take(unpacked_event(*row) for row in rows))
+        at = rows[-1][0] + 1
+        if not keep and len(counts.tree) > KEPT:
+            counts.let_go()
+    return one.events - ration.taken if ration.spent else 0
 
 
 def _counts_of(one: ClawFacts) -> ClawCounts:

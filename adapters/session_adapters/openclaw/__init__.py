@@ -2,7 +2,7 @@
 
 The rooms: `records` what OpenClaw writes and what its session keys say, `rules` how its events become messages,
 `places` where its stores are, `database` and `events` what is asked of one, `event_stores` events that are not in
-JSONL files, `index` the keys in `sessions.json`, `listing` what a list shows, `relations` copies, forks and helpers,
+JSONL files, `index` the keys in `sessions.json`, `counting` what a session comes to, `listing` what a list shows, `relations` copies, forks and helpers,
 `native` commands and processes, `zstd` packed transcripts, `adapter` the whole.
 """
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -11,6 +11,7 @@ from msgspec.structs import asdict, replace
 
 from session_adapters.base import Source
 from session_adapters.model import SessionSummary
+from session_adapters.openclaw.counting import CHUNK, counts_in, counts_of, feed
 from session_adapters.openclaw.database import ClawFacts, sessions_of
 from session_adapters.openclaw.event_stores import (
     ClawDocumentStore,
@@ -27,12 +28,10 @@ from session_adapters.openclaw.rules import ClawCounts
 from session_adapters.reading.bounds import TOO_MANY, Stint, excess
 from session_adapters.reading.damaged_places import REPORTED
 from session_adapters.reading.sqlite import read_database
-from session_adapters.reading.sqlite_limits import Ration
 from session_adapters.reading.sqlite_rows import DAMAGE
 from session_adapters.text import one_line
 from session_adapters.times import from_millis, parse_time
 from session_adapters.tree.ends import gather
-from session_adapters.tree.records import ENTRIES
 
 __all__ = [
     "NoSession",
@@ -50,9 +49,6 @@ FIRST, LAST = 8, 4
 """Events of a longer transcript that are read for a quick look."""
 _BATCH_SESSIONS, _BATCH_EVENTS = 200, 20_000
 """How much is asked for while a database is open once."""
-_CHUNK = 256
-KEPT = 1024
-"""Events of which it is kept what hangs on what."""
 
 Note = Callable[[str, str], None]
 """(place, reason) of what could not be read."""
@@ -104,7 +100,7 @@ def database_sessions(
     for batch in batches(sessions):
         late = late or (stint.over and not exact)
         if late:
-            found = [_Counted(_counts_of(one), True, None) for one in batch]
+            found = [_Counted(counts_of(one), True, None) for one in batch]
         else:
             found = read_database(source.path, _counting(batch, None if exact else stint, full=full))
         for one, counted in zip(batch, found, strict=True):
@@ -144,7 +140,7 @@ def _counting(
 def _count(
     connection: apsw.Connection, schema: ClawColumns, one: ClawFacts, stint: Stint | None, *, full: bool
 ) -> _Counted:
-    counts = _counts_of(one)
+    counts = counts_of(one)
     if not one.events:
         try:
             archive = archive_of(connection, schema, one.session_id, data=full)
@@ -155,70 +151,29 @@ def _count(
     whole = full or one.events <= FIRST + LAST
     try:
         if whole:
-            rest = _feed_all(counts, connection, schema, one, stint, keep=one.events <= KEPT)
-            if counts.led_away or counts.goes_elsewhere or (one.leaf and counts.tree.find(one.leaf) is None):
-                counts = _counts_of(one)  # what was let go of is needed
-                rest = _feed_all(counts, connection, schema, one, stint, keep=True)
+            counts, rest = counts_in(connection, schema, one, stint)
             if rest:
                 counts.damaged.add("", excess(rest, "last"), rest)
                 whole = False
         else:
             first = read_events(connection, schema, one.session_id, 0, FIRST)
             last = read_events(connection, schema, one.session_id, 1 << 62, LAST, backwards=True)
-            _feed(counts, (unpacked_event(*row) for row in (*first, *last)))
+            feed(counts, (unpacked_event(*row) for row in (*first, *last)))
     except DAMAGE as error:  # a damaged page: what was read of this one stands, the others are not touched by it
         counts.damaged.add("events", f"a part of them is damaged ({error})")
         whole = False
     return _Counted(counts, not whole, None)
 
 
-def _feed_all(
-    counts: ClawCounts,
-    connection: apsw.Connection,
-    schema: ClawColumns,
-    one: ClawFacts,
-    stint: Stint | None,
-    *,
-    keep: bool,
-) -> int:
-    """Give the events; the number of those for which there is no room. But with `keep` what is settled is let go of:
-    thousands of events take megabytes."""
-    at, ration = 0, Ration(stint=stint)
-    while not ration.spent and (rows := read_events(connection, schema, one.session_id, at, _CHUNK)):
-        _feed(counts, ration.take(unpacked_event(*row) for row in rows))
-        at = rows[-1][0] + 1
-        if not keep and len(counts.tree) > KEPT:
-            counts.let_go()
-    return one.events - ration.taken if ration.spent else 0
-
-
-def _counts_of(one: ClawFacts) -> ClawCounts:
-    counts = ClawCounts()
-    counts.forked_at, counts.known_leaf = one.forked_at, one.leaf
-    return counts
-
-
 def _unpack(one: ClawFacts, counted: _Counted, path: str, note: Note) -> _Counted:
-    counts = _counts_of(one)
+    counts = counts_of(one)
     try:
         lines = unpacked_archive(counted.archive, path) if counted.archive is not None else []
-        _feed(counts, (ClawEvent(number, line) for number, line in enumerate(lines)))
+        feed(counts, (ClawEvent(number, line) for number, line in enumerate(lines)))
     except OSError as error:
         note(f"session {one.id}", error.strerror or str(error))
         return counted._replace(partial=False)
     return _Counted(counts, False, counted.archive)
-
-
-def _feed(counts: ClawCounts, rows: Iterable[ClawEvent], what: str = "event") -> None:
-    for row in rows:
-        if row.reason:
-            counts.damaged.add(f"{what} {row.number}", row.reason)
-            continue
-        entries, lost = ENTRIES.all(row.data)
-        if lost:
-            counts.damaged.add(f"{what} {row.number}", f"the {what} is damaged")
-        for entry in entries:
-            counts.take(entry)
 
 
 def _of_database(one: ClawFacts, counted: _Counted, source: Source, state: StateDir) -> SessionSummary:
@@ -320,8 +275,8 @@ def file_session(source: Source, state: StateDir, note: Note, *, exact: bool) ->
 
 def _feed_shelf(counts: ClawCounts, shelf: ClawStore) -> None:
     numbers = [mark[0] for mark in shelf.look().marks]
-    for at in range(0, len(numbers), _CHUNK):
-        _feed(counts, shelf.rows(numbers[at], _CHUNK), shelf.place)
+    for at in range(0, len(numbers), CHUNK):
+        feed(counts, shelf.rows(numbers[at], CHUNK), shelf.place)
 
 
 def _document(source: Source, state: StateDir, note: Note) -> tuple[SessionSummary, ClawCounts]:

@@ -11,7 +11,7 @@ import pytest
 from openclaw_store import Database
 from sample_homes import HOMES, quiet
 from session_adapters.base import Adapter, Environment
-from session_adapters.openclaw import listing
+from session_adapters.openclaw import counting
 from session_adapters.registry import adapter_class
 from support import STORES
 
@@ -27,9 +27,9 @@ def everything(adapter: Adapter) -> list[object]:
 def alike(adapter: Adapter, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whether events are kept or not."""
     kept = everything(adapter)
-    monkeypatch.setattr(listing, "_CHUNK", 2)
+    monkeypatch.setattr(counting, "CHUNK", 2)
     for most in (1, 3):
-        monkeypatch.setattr(listing, "KEPT", most)
+        monkeypatch.setattr(counting, "KEPT", most)
         assert everything(adapter) == kept
 
 

@@ -15,7 +15,7 @@ from session_adapters.hector.reader import keys_json
 from session_adapters.model import SessionSummary
 from session_adapters.reading.sqlite_rows import as_text
 
-__all__ = ["Kept", "Settled", "added_up", "count", "count_on", "fill", "sums"]
+__all__ = ["Kept", "Settled", "added_up", "count", "count_on", "fill", "sums_of"]
 
 
 class Settled(NamedTuple):
@@ -46,7 +46,7 @@ def count_on(
     settled = kept.settled(facts.id)
     if settled is None or settled.shared != facts.counted_elsewhere or number < settled.rows:
         return None
-    if _sum_of_first(layout, facts.owner, settled.rows) != settled.mark:
+    if _sums_of_first(layout, facts.owner, settled.rows) != settled.mark:
         return None
     more = number - settled.rows
     marks = layout.marks([facts.owner], more)[facts.owner] if more else []
@@ -66,7 +66,8 @@ def _counted(
     if settles and stop > (LONG if settled is None else STEP):
         fill(fold, layout, facts, marks[:stop])
         rows = stop + (settled.rows if settled is not None else 0)
-        settled = Settled(fold.copy(), facts.counted_elsewhere, rows, _sum_of_first(layout, facts.owner, rows))
+        sums = _sums_of_first(layout, facts.owner, rows)
+        settled = Settled(fold.copy(), facts.counted_elsewhere, rows, sums) if sums is not None else None
         marks = marks[stop:]
     fill(fold, layout, facts, marks)
     return fold, settled
@@ -85,13 +86,13 @@ def added_up(layout: HectorLayout, facts: HectorFacts, kept: Kept | None) -> Hec
     """What a session comes to, by what is known of it, if anything is."""
     found = None
     if kept is not None and kept.settled(facts.id) is not None:
-        found = count_on(layout, facts, kept, sums(layout, [facts.owner]).get(facts.owner, (0,))[0])
+        found = count_on(layout, facts, kept, sums_of(layout, [facts.owner]).get(facts.owner, (0,))[0])
     if found is None:
         found = count(layout, facts, layout.marks([facts.owner])[facts.owner], settles=False)
     return found[0]
 
 
-def sums(layout: HectorLayout, owners: Sequence[Owner]) -> dict[Owner, tuple[int, ...]]:
+def sums_of(layout: HectorLayout, owners: Sequence[Owner]) -> dict[Owner, tuple[int, ...]]:
     """By session how many rows it has, and what changes with any of them; nothing where a part is damaged."""
     reader, names = layout.reader, ", ".join(f'"{name}"' for name in layout.owners)
     query = (
@@ -108,14 +109,17 @@ def sums(layout: HectorLayout, owners: Sequence[Owner]) -> dict[Owner, tuple[int
     return found
 
 
-def _sum_of_first(layout: HectorLayout, owner: Owner, number: int) -> tuple[int, ...]:
-    """The same of the first rows of a session."""
+def _sums_of_first(layout: HectorLayout, owner: Owner, number: int) -> Mark | None:
+    """The same of the first rows of a session; None where one is damaged."""
     reader, same = layout.reader, " AND ".join(f'"{name}" = ?' for name in layout.owners)
     rows = (
         f"SELECT *, {reader.insertion} AS came FROM {layout.table} WHERE {same}"  # noqa: S608
         f" ORDER BY {', '.join(layout.order())} LIMIT ?"
     )
-    (found,) = reader.run(f"SELECT {_figures(layout, 'came')} FROM ({rows})", *owner, number)  # noqa: S608
+    try:
+        (found,) = reader.run(f"SELECT {_figures(layout, 'came')} FROM ({rows})", *owner, number)  # noqa: S608
+    except reader.damage:
+        return None
     return tuple(found)
 
 

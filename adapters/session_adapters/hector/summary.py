@@ -11,7 +11,7 @@ from session_adapters.hector.counts import HectorFold
 from session_adapters.hector.detect import layout_of
 from session_adapters.hector.layout import HectorFacts, HectorLayout, HectorMark, Owner
 from session_adapters.hector.reader import Database, HectorReader
-from session_adapters.hector.recount import Kept, Settled, count, count_on, fill, sums
+from session_adapters.hector.recount import Kept, Settled, count, count_on, fill, sums_of
 from session_adapters.model import SessionSummary
 from session_adapters.reading.bounds import TOO_MANY, Stint
 from session_adapters.reading.damaged_places import Damage
@@ -101,7 +101,7 @@ def _counted(
     def read(reader: HectorReader) -> _Found:
         layout = layout_of(reader)
         found: dict[str, Recounted[SessionSummary, Settled]] = {}
-        known = sums(layout, _owners(batch)) if kept is not None else {}
+        known = sums_of(layout, _owners(batch)) if kept is not None else {}
         marks = {one.id: (one, named(one.id), *known[one.owner]) for one in batch if one.owner in known}
         for facts in batch:
             mark = marks.get(facts.id)

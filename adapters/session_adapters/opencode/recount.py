@@ -116,7 +116,8 @@ class Recount:
         if mark is not None and is_long and all(unit.kind == MESSAGE_ROW for unit in units):
             _add(fold, rows, facts, units[:stop])
             last = units[stop - 1]
-            settled = _Settled(fold.copy(), _said_of_all(facts), last, _prefix(rows, facts, last))
+            sums = _sums_until(rows, facts, last)
+            settled = _Settled(fold.copy(), _said_of_all(facts), last, sums) if sums is not None else None
             units = units[stop:]
         _add(fold, rows, facts, units)
         fold.warnings = len(rows.lost.get(facts.id, ())) + rows.left[facts.id]
@@ -132,7 +133,7 @@ class Recount:
         tail = rows.units([facts], parts=False, most=_TAIL)[facts.id]
         place = next((at for at, unit in enumerate(tail) if unit.id == settled.last.id), -1)
         is_other = any(unit.kind != MESSAGE_ROW for unit in tail)
-        if place < 0 or is_other or settled.mark != _prefix(rows, facts, settled.last):
+        if place < 0 or is_other or settled.mark != _sums_until(rows, facts, settled.last):
             return None
         return self._counted(rows, facts, tail[place + 1 :], settled.fold.copy(), mark, settled)
 
@@ -170,8 +171,10 @@ def _marks(rows: OpenCodeRows, batch: Sequence[OpenCodeFacts]) -> dict[str, Mark
     return {key: tuple(figures) for key, figures in found.items()}
 
 
-def _prefix(rows: OpenCodeRows, facts: OpenCodeFacts, last: OpenCodeUnit) -> Mark:
-    """What changes with the messages up to this one."""
+def _sums_until(rows: OpenCodeRows, facts: OpenCodeFacts, last: OpenCodeUnit) -> Mark | None:
+    """What changes with the messages up to this one; None where that cannot be told."""
+    if last.created is None:
+        return None
     until = "m.session_id = ? AND (m.time_created, m.id) <= (?, ?)"
     bound = facts.id, last.created, last.id
     found: list[Any] = []
@@ -179,7 +182,10 @@ def _prefix(rows: OpenCodeRows, facts: OpenCodeFacts, last: OpenCodeUnit) -> Mar
         f"SELECT {_FIGURES.format('m.')} FROM message m WHERE {until}",  # noqa: S608
         f"SELECT {_FIGURES.format('p.')} FROM message m JOIN part p ON p.message_id = m.id WHERE {until}",  # noqa: S608
     ):
-        found += next(iter(rows.connection.execute(query, bound)))
+        try:
+            found += next(iter(rows.connection.execute(query, bound)))
+        except DAMAGE:
+            return None  # reading them says so
     return tuple(found)
 
 

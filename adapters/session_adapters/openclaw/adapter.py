@@ -22,12 +22,14 @@ from session_adapters.openclaw.database import events_in, running_keys
 from session_adapters.openclaw.event_stores import ClawDatabaseStore, ClawDocumentStore, PackedShelf, RowStore
 from session_adapters.openclaw.index import file_keys, index_summaries, key_summaries, transcript_names
 from session_adapters.openclaw.listing import (
+    Kept,
     NoSession,
     Note,
     database_facts,
     database_sessions,
     database_summaries,
     file_session,
+    recounted,
 )
 from session_adapters.openclaw.native import fork_command, gateway, locked, resume_command
 from session_adapters.openclaw.places import (
@@ -57,7 +59,7 @@ from session_adapters.tree.end import END, PAGE_END, tells_step
 from session_adapters.tree.file import TreeStore
 from session_adapters.tree.follower import BranchReader, branched_texts
 from session_adapters.tree.transcript import TreeTranscript
-from session_adapters.usage import Usage
+from session_adapters.usage import Counted, Usage
 
 __all__ = ["OpenClawAdapter"]
 
@@ -121,6 +123,13 @@ class OpenClawAdapter(Adapter):
             return [file_session(source, state, note, exact=exact)[0]]
 
         return self._listed(source, report, read)
+
+    def counter(self, source: Source) -> Callable[[Source, Report], Counted] | None:
+        """See `Adapter.counter`: of a database."""
+        if source.layout != DATABASE:
+            return None
+        state, kept = self._state_of(source), Kept()
+        return lambda one, report: (self._listed(one, report, lambda note: recounted(one, state, note, kept)), None)
 
     def session_ids(self, source: Source, report: Report) -> Sequence[str]:
         """See `Adapter.session_ids`."""

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 import apsw
 
+from session_adapters.growing.sessions import Mark
 from session_adapters.openclaw.database import ClawFacts
 from session_adapters.openclaw.event_stores import ClawEvent, unpacked_event
 from session_adapters.openclaw.events import ClawColumns, read_events
 from session_adapters.openclaw.rules import ClawCounts
 from session_adapters.reading.bounds import Stint
 from session_adapters.reading.sqlite_limits import Ration
+from session_adapters.reading.sqlite_rows import DAMAGE, as_text
 from session_adapters.tree.records import ENTRIES
 
-__all__ = ["CHUNK", "KEPT", "counts_in", "counts_of", "feed"]
+__all__ = ["CHUNK", "KEPT", "counts_in", "counts_of", "feed", "marks_in"]
 
 CHUNK = 256
 """Events that are read at a time."""
@@ -73,3 +76,25 @@ def feed(counts: ClawCounts, rows: Iterable[ClawEvent], what: str = "event") -> 
             counts.damaged.add(f"{what} {row.number}", f"the {what} is damaged")
         for entry in entries:
             counts.take(entry)
+
+
+def marks_in(sessions: Sequence[ClawFacts], connection: apsw.Connection) -> dict[str, Mark]:
+    """What changes with each session that has events; nothing where a part of them is damaged."""
+    schema = ClawColumns.of(connection)
+    if not schema.has_events:
+        return {}
+    sizes = [f"sum(octet_length({name}))" for name in ("event_json", "event_zstd") if name in schema.events]
+    when = ["max(created_at)"] if "created_at" in schema.events else []
+    figures = ", ".join(["count(*)", "max(seq)", *sizes, *when])
+    events = f"SELECT CAST(session_id AS BLOB), {figures} FROM transcript_events GROUP BY session_id"  # noqa: S608
+    written = "SELECT CAST(session_id AS BLOB), generation FROM transcript_rewrite_watermarks"
+    anew: dict[str | None, Any] = {}
+    try:
+        sums = {as_text(key): row for key, *row in connection.execute(events)}
+        if {"session_id", "generation"} <= schema.watermarks:
+            anew = {as_text(key): generation for key, generation in connection.execute(written)}
+    except DAMAGE:
+        return {}  # counting says so
+    return {
+        one.id: (one, anew.get(one.session_id), *sums[one.session_id]) for one in sessions if one.session_id in sums
+    }

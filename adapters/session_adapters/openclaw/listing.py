@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -10,8 +11,9 @@ import apsw
 from msgspec.structs import asdict, replace
 
 from session_adapters.base import Source
+from session_adapters.growing.sessions import KeptSessions, Recounted
 from session_adapters.model import SessionSummary
-from session_adapters.openclaw.counting import CHUNK, counts_in, counts_of, feed
+from session_adapters.openclaw.counting import CHUNK, counts_in, counts_of, feed, marks_in
 from session_adapters.openclaw.database import ClawFacts, sessions_of
 from session_adapters.openclaw.event_stores import (
     ClawDocumentStore,
@@ -34,6 +36,7 @@ from session_adapters.times import from_millis, parse_time
 from session_adapters.tree.ends import gather
 
 __all__ = [
+    "Kept",
     "NoSession",
     "Note",
     "batches",
@@ -41,6 +44,7 @@ __all__ = [
     "database_sessions",
     "database_summaries",
     "file_session",
+    "recounted",
 ]
 
 FULL_SIZE = 4 << 20
@@ -50,6 +54,7 @@ FIRST, LAST = 8, 4
 _BATCH_SESSIONS, _BATCH_EVENTS = 200, 20_000
 """How much is asked for while a database is open once."""
 
+Kept = KeptSessions[SessionSummary, None]
 Note = Callable[[str, str], None]
 """(place, reason) of what could not be read."""
 
@@ -88,13 +93,39 @@ def database_summaries(
     return [summary for summary, _ in database_sessions(source, state, note, exact=exact, wanted=wanted)]
 
 
+def recounted(source: Source, state: StateDir, note: Note, kept: Kept) -> list[SessionSummary]:
+    """The sessions of a database, exact: of those that did not change what they came to before. Raises
+    `DatabaseUnreadable`."""
+    sessions = database_facts(source.path, note)
+    marks = read_database(source.path, partial(marks_in, sessions))
+    known = {one.id: same for one in sessions if (same := kept.same(one.id, marks.get(one.id))) is not None}
+    rest = [one for one in sessions if one.id not in known]
+    fresh: dict[str, Recounted[SessionSummary, None]] = {}
+    damaged: set[str] = set()
+    found = database_sessions(source, state, note, exact=True, sessions=rest)
+    for one, (summary, _) in zip(rest, found, strict=True):
+        fresh[one.id] = Recounted(summary, marks.get(one.id))
+        if summary.partial or summary.warnings:
+            damaged.add(one.id)
+    kept.keep(fresh, damaged)
+    kept.forget_others(known.keys() | fresh.keys())
+    return [(known.get(one.id) or fresh[one.id]).counted for one in sessions]
+
+
 def database_sessions(
-    source: Source, state: StateDir, note: Note, *, exact: bool, wanted: str | None = None
+    source: Source,
+    state: StateDir,
+    note: Note,
+    *,
+    exact: bool,
+    wanted: str | None = None,
+    sessions: Sequence[ClawFacts] | None = None,
 ) -> Iterator[tuple[SessionSummary, ClawCounts]]:
-    """The same, each with what was gathered of it."""
+    """The same, each with what was gathered of it; of `sessions`, where those were listed already."""
 
     stint = Stint()
-    sessions = database_facts(source.path, note, wanted, stint)
+    if sessions is None:
+        sessions = database_facts(source.path, note, wanted, stint)
     full = exact or source.size <= FULL_SIZE
     late = False
     for batch in batches(sessions):

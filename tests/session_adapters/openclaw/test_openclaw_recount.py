@@ -1,0 +1,110 @@
+"""A database that is written to is summed up by the sessions that changed, and comes to the same as all of it."""
+
+from __future__ import annotations
+
+import json
+import random
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from chances import TIMES, chance
+from openclaw_store import Database, adapter_for
+from sample_homes import HOMES, quiet
+from session_adapters.base import Adapter, Environment
+from session_adapters.model import Problem, SessionSummary
+from session_adapters.openclaw.events import read_events
+from session_adapters.registry import adapter_class
+from support import STORES
+
+STEPS = 40
+
+
+def whole(adapter: Adapter) -> tuple[list[SessionSummary], list[Problem]]:
+    problems: list[Problem] = []
+    (source,) = [one for one in adapter.sources(quiet) if one.path.endswith(".sqlite")]
+    return list(adapter.summaries(source, problems.append, exact=True)), problems
+
+
+def write(store: Database, dice: random.Random, step: int) -> None:
+    """Something that OpenClaw does, or that was done to its database."""
+    run = store.connection.execute
+    name, done = f"s{dice.randrange(4)}", dice.random()
+    events = [one for (one,) in run("SELECT event_json FROM transcript_events WHERE session_id = ?", (name,))]
+    ids = [json.loads(one).get("id") for one in events]
+    if not events or done < 0.05:
+        if not events:
+            store.key(f"agent:main:{name}", name)
+            header = {"type": "session", "id": name, "version": 3, "timestamp": "2026-01-01T10:00:00Z", "cwd": "/srv"}
+            store.write(name, header)
+        else:  # the key goes on in another window
+            store.key(f"agent:main:{name}", f"{name}-{step}", 1_795_219_200_000 + step)
+    elif done < 0.7:
+        parent = ids[-1] if dice.random() < 0.8 else dice.choice(ids)
+        message: dict[str, Any] = {"role": dice.choice(("user", "assistant")), "model": "m", "timestamp": step}
+        message["content"] = [{"type": "text", "text": f"words {step}"}]
+        message["usage"] = {"input": dice.randrange(99), "output": 1}
+        event = {"type": "message", "id": f"e{step}-{len(ids)}", "parentId": parent, "message": message}
+        store.write(name, {**event, "timestamp": f"2026-01-01T10:{step:02}:00Z"})
+    elif done < 0.78:
+        store.write(name, {"type": "leaf", "id": f"l{step}", "parentId": ids[-1], "targetId": dice.choice(ids)})
+    elif done < 0.86:
+        where = (json.dumps({"type": "custom", "id": ids[-1], "x": "y" * dice.randrange(300)}), name, len(ids) - 1)
+        run("UPDATE transcript_events SET event_json = ? WHERE session_id = ? AND seq = ?", where)
+    elif done < 0.93:
+        entry = json.dumps({"sessionId": name, "updatedAt": step, "label": f"Label {step}"})
+        run("UPDATE session_nodes SET entry_json = ? WHERE session_key = ?", (entry, f"agent:main:{name}"))
+    else:
+        run("DELETE FROM transcript_events WHERE session_id = ?", (name,))
+
+
+@pytest.mark.parametrize("seed", range(3 * TIMES))
+def test_what_changed_comes_to_the_same_as_all_of_it(seed: int, tmp_path: Path) -> None:
+    store, dice = Database(tmp_path), chance(seed)
+    (source,) = store.adapter.sources(quiet)
+    counter = store.adapter.counter(source)
+    assert counter is not None
+    for step in range(STEPS):
+        for _ in range(dice.choice((1, 1, 1, 8))):
+            write(store, dice, step)
+        problems: list[Problem] = []
+        summaries, calls = counter(source, problems.append)
+        assert calls is None
+        assert (list(summaries), problems) == whole(adapter_for(tmp_path)), step
+
+
+@pytest.mark.parametrize("name", [name for name in HOMES if name.startswith("openclaw/")])
+def test_real_databases_come_to_the_same(name: str, tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    shutil.copytree(STORES / name, home, symlinks=True)
+    adapter = adapter_class("openclaw")(Environment(home=home, variables={}, proc=tmp_path / "proc"))
+    for source in adapter.sources(quiet):
+        if (counter := adapter.counter(source)) is not None:
+            for _ in range(2):
+                assert list(counter(source, quiet)[0]) == list(adapter.summaries(source, quiet, exact=True))
+
+
+def test_only_what_changed_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store, dice = Database(tmp_path), chance(1)
+    for step in range(60):
+        write(store, dice, step)
+    (source,) = store.adapter.sources(quiet)
+    counter = store.adapter.counter(source)
+    assert counter is not None
+    read: list[str] = []
+
+    def noted(connection: Any, schema: Any, session_id: str, *rest: Any, **more: Any) -> Any:
+        read.append(session_id)
+        return read_events(connection, schema, session_id, *rest, **more)
+
+    monkeypatch.setattr("session_adapters.openclaw.counting.read_events", noted)
+    counter(source, quiet)
+    assert len(set(read)) > 2
+    read.clear()
+    counter(source, quiet)
+    assert read == []
+    store.write("s1", {"type": "custom", "id": "new", "parentId": None})
+    counter(source, quiet)
+    assert set(read) == {"s1"}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -11,7 +12,7 @@ import apsw
 from msgspec.structs import asdict, replace
 
 from session_adapters.base import Source
-from session_adapters.growing.sessions import KeptSessions, Recounted
+from session_adapters.growing.sessions import KeptSessions, Mark, Recounted
 from session_adapters.model import SessionSummary
 from session_adapters.openclaw.counting import CHUNK, counts_in, counts_of, feed, marks_in
 from session_adapters.openclaw.database import ClawFacts, sessions_of
@@ -29,7 +30,7 @@ from session_adapters.openclaw.places import AGENT, DATABASE, DOCUMENT, FILE, Fi
 from session_adapters.openclaw.rules import ClawCounts
 from session_adapters.reading.bounds import TOO_MANY, Stint, excess
 from session_adapters.reading.damaged_places import REPORTED
-from session_adapters.reading.sqlite import read_database
+from session_adapters.reading.sqlite import DatabaseUnreadable, read_database
 from session_adapters.reading.sqlite_rows import DAMAGE
 from session_adapters.text import one_line
 from session_adapters.times import from_millis, parse_time
@@ -97,7 +98,9 @@ def recounted(source: Source, state: StateDir, note: Note, kept: Kept) -> list[S
     """The sessions of a database, exact: of those that did not change what they came to before. Raises
     `DatabaseUnreadable`."""
     sessions = database_facts(source.path, note)
-    marks = read_database(source.path, partial(marks_in, sessions))
+    marks: dict[str, Mark] = {}
+    with suppress(DatabaseUnreadable):  # there is too much for one look: what can be read is counted as ever
+        marks = read_database(source.path, partial(marks_in, sessions))
     known = {one.id: same for one in sessions if (same := kept.same(one.id, marks.get(one.id))) is not None}
     rest = [one for one in sessions if one.id not in known]
     fresh: dict[str, Recounted[SessionSummary, None]] = {}

@@ -16,6 +16,7 @@ from sample_homes import HOMES, quiet
 from session_adapters.base import Adapter, Environment
 from session_adapters.model import Problem, SessionSummary
 from session_adapters.openclaw.events import read_events
+from session_adapters.reading.sqlite import DatabaseUnreadable
 from session_adapters.registry import adapter_class
 from support import STORES
 
@@ -108,3 +109,19 @@ def test_only_what_changed_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     store.write("s1", {"type": "custom", "id": "new", "parentId": None})
     counter(source, quiet)
     assert set(read) == {"s1"}
+
+
+def test_a_look_that_takes_too_long_leaves_nothing_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store, dice = Database(tmp_path), chance(2)
+    for step in range(60):
+        write(store, dice, step)
+    (source,) = store.adapter.sources(quiet)
+
+    def refused(*rest: Any) -> dict[str, Any]:
+        raise DatabaseUnreadable("reading it took too long")
+
+    monkeypatch.setattr("session_adapters.openclaw.listing.marks_in", refused)
+    counter = store.adapter.counter(source)
+    assert counter is not None
+    problems: list[Problem] = []
+    assert (list(counter(source, problems.append)[0]), problems) == whole(store.adapter)

@@ -245,8 +245,11 @@ class Adapter(ABC):
 
     def open_at(self, source: Source, session_id: str, message_id: str, size: int) -> Transcript:
         """The conversation for looking at a message of the shown branch: with as many as `size` before and after it
-        where there are so many, and no more of the rest than that takes. Where nobody can tell, as `open`. Of no
-        message (empty), but a `size`: for its `activity`, of about so many of the last where those tell it."""
+        where there are so many, and no more of the rest than that takes. Where nobody can tell, as `open`."""
+        return self.open(source, session_id)
+
+    def open_end(self, source: Source, session_id: str) -> Transcript:
+        """The conversation for its `activity` alone: by its last messages where they tell it."""
         return self.open(source, session_id)
 
     @abstractmethod

@@ -82,15 +82,19 @@ class JsonlAdapter(Adapter):
 
     def open_at(self, source: Source, session_id: str, message_id: str, size: int) -> Transcript:
         """See `Adapter.open_at`."""
-        if message_id or size:
+        if message_id:
             narrow = copy(self)
-            narrow.page = 1 if message_id else AROUND  # one is its last line
+            narrow.page = 1  # its last line
             opened = narrow.open(source, session_id)
-            if not message_id or opened.complete:
-                return opened
-            if isinstance(opened, JsonlTranscript) and opened.seek(message_id, size):
+            if opened.complete or (isinstance(opened, JsonlTranscript) and opened.seek(message_id, size)):
                 return opened
         return self.open(source, session_id)
+
+    def open_end(self, source: Source, session_id: str) -> Transcript:
+        """See `Adapter.open_end`."""
+        narrow = copy(self)
+        narrow.page = AROUND
+        return narrow.open(source, session_id)
 
     def session_calls(self, source: Source, session: Session) -> Iterator[Usage]:
         """See `Adapter.session_calls`."""

@@ -17,10 +17,22 @@ from session_adapters.reading.bounds import CUT, TEXT_LIMIT, beginning_of, text_
 from session_adapters.reading.damaged_places import Damage
 from session_adapters.reading.lines import Line
 
-__all__ = ["PART", "PART_ITEMS", "Branch", "Builder", "Change", "Transcript", "first_difference", "part_of"]
+__all__ = [
+    "END_MESSAGES",
+    "PART",
+    "PART_ITEMS",
+    "Branch",
+    "Builder",
+    "Change",
+    "Transcript",
+    "first_difference",
+    "part_of",
+]
 
 PAGE = 256 << 10
 """Bytes of a JSONL file that are read at a time."""
+END_MESSAGES = 20
+"""The last messages by which it is mostly told where a conversation stands (`Adapter.open_end`)."""
 PART = 2 << 20
 """Bytes of a part that is read alone."""
 _ITEM = 1200

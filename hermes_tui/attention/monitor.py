@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from hermes_tui.attention.lanes import LaneSession
     from hermes_tui.lifecycle.lanes import Board
     from hermes_tui.sessions.catalogue.catalogue import Catalogue
-    from session_adapters.base import Environment, Source
+    from session_adapters.base import Adapter, Environment, Source
     from session_adapters.transcript import Transcript
 
 __all__ = ["Attended", "AttentionReport", "Monitor"]
@@ -40,8 +40,6 @@ _SOON, _LATER = 2.0, 15.0
 """Seconds until the next look: while a title or a log may tell more at any time; while nothing but time does."""
 _MOST = 300
 """Sessions that are looked at, the newest first."""
-_END = ("", 20)
-"""Messages of the end by which it is mostly told where a session stands: to read all that is shown takes longer."""
 _TOGETHER: Mapping[str, Collection[str]] = {"needs": NEEDS, "waiting": ("approval", "question")}
 """What a search asks for by one word."""
 
@@ -123,11 +121,10 @@ class Sessions(Protocol):
     def environment(self) -> Environment:
         """The machine."""
 
-    def open(
-        self, agent: str, session_id: str, source: Source | None = None, at: tuple[str, int] = ("", 0)
+    def read(
+        self, agent: str, session_id: str, how: Callable[[Adapter, Source], Transcript], source: Source | None = None
     ) -> Transcript:
-        """A session, for what its record says last, or what there is of its end `at` no message; without `source` it
-        is looked for. Raises `HermesTuiError`."""
+        """A session, read so by its adapter; without `source` it is looked for. Raises `HermesTuiError`."""
 
 
 class Monitor:
@@ -289,10 +286,10 @@ class Monitor:
 def _open_end(manager: Sessions, session: SessionSummary) -> Transcript:
     """The end of a session, or all that is shown of it where that does not tell where it stands. Raises
     `HermesTuiError`."""
-    source = manager.catalogue.source_of(session)
-    opened = manager.open(session.agent, session.session_id, source, _END)
+    agent, name, source = session.agent, session.session_id, manager.catalogue.source_of(session)
+    opened = manager.read(agent, name, lambda adapter, found: adapter.open_end(found, name), source)
     if opened.activity.since is None and not opened.complete:
-        opened = manager.open(session.agent, session.session_id, source)
+        opened = manager.read(agent, name, lambda adapter, found: adapter.open(found, name), source)
     return opened
 
 

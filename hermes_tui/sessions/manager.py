@@ -198,7 +198,7 @@ class SessionManager:
             session = adapter.session(source, session_id)
             return costs.session(session, partial(adapter.session_calls, source, session)) if costs else session
 
-        session = self._read(agent, session_id, read)
+        session = self.read(agent, session_id, read)
         listed = self._catalogue.current
         if known or (listed and (known := listed.summary(agent, session_id))):
             # What is the same is left: a default from another process is none to msgspec, and would be written.
@@ -209,7 +209,7 @@ class SessionManager:
     def open(self, agent: str, session_id: str, source: Source | None = None, at: At = ("", 0)) -> Transcript:
         """The conversation for reading and following, newest part first, in `source` if given, or what is around the
         message `at`: see `Adapter.open_at`. Raises as `get`."""
-        return self._read(agent, session_id, lambda adapter, found: adapter.open_at(found, session_id, *at), source)
+        return self.read(agent, session_id, lambda adapter, found: adapter.open_at(found, session_id, *at), source)
 
     # Costs ---------------------------------------------------------------------------------------------------
 
@@ -384,10 +384,10 @@ class SessionManager:
             return costs.shown(tagged), len(costs.pending(tagged))
         return (costs.all_priced(tagged), costs.left) if wanted == "exact" else (tagged, 0)
 
-    def _read(
+    def read(
         self, agent: str, session_id: str, how: Callable[[Adapter, Source], T], source: Source | None = None
     ) -> T:
-        """Find the session and read it with `how`; whatever goes wrong becomes one of our errors."""
+        """Find the session and read it with `how`; whatever goes wrong is raised as `get` does."""
         try:
             adapter = self._adapters.get(agent)
             if (source := source or adapter.find(session_id)) is None:

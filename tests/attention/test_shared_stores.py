@@ -40,8 +40,8 @@ def watched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Watched:
     )
     marks = MarkStore(tmp_path / "marks.db", now=lambda: 1.0)
     monitor = Monitor(manager, marks, panes=lambda: (), board=lambda: None, now=lambda: now[0])
-    really = manager.open
-    monkeypatch.setattr(manager, "open", lambda agent, one, *rest: opened.append(one) or really(agent, one, *rest))  # type: ignore[func-returns-value]
+    really = manager.read
+    monkeypatch.setattr(manager, "read", lambda agent, one, *rest: opened.append(one) or really(agent, one, *rest))  # type: ignore[func-returns-value]
 
     def at(seconds: float) -> AttentionReport:
         now[0] = BEGAN + seconds

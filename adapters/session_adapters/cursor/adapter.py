@@ -39,7 +39,7 @@ from session_adapters.reading.sqlite import DatabaseMissing, DatabaseUnreadable
 from session_adapters.reading.units import UNREADABLE, Lost, SessionGone, reading_stored
 from session_adapters.session_counts import SessionFold, messages_usage
 from session_adapters.text import scrub
-from session_adapters.transcript import PAGE, Transcript
+from session_adapters.transcript import END_MESSAGES, PAGE, Transcript
 from session_adapters.usage import Usage
 
 __all__ = ["CursorAdapter"]
@@ -164,16 +164,16 @@ class CursorAdapter(Adapter):
 
     def open(self, source: Source, session_id: str) -> Transcript:
         """See `Adapter.open`."""
-        return self.open_at(source, session_id, "", 0)
+        return self.open_end(source, session_id, 0)
 
-    def open_at(self, source: Source, session_id: str, message_id: str, size: int) -> Transcript:
-        """See `Adapter.open_at`: all of it where a message is named."""
+    def open_end(self, source: Source, session_id: str, last: int = END_MESSAGES) -> Transcript:
+        """See `Adapter.open_end`."""
         session_id = scrub(session_id)
         source = self._readable(source, session_id)
         shelf = _shelf(source)
         if shelf is None:
             return _open_file(source, session_id)
-        return CursorTranscript(self.name, shelf, session_id, last=0 if message_id else size)
+        return CursorTranscript(self.name, shelf, session_id, last=last)
 
     def session(self, source: Source, session_id: str) -> Session:
         """See `Adapter.session`."""

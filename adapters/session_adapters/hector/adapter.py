@@ -41,7 +41,7 @@ from session_adapters.reading.sqlite_rows import Note
 from session_adapters.reading.units import SessionGone, reading_stored
 from session_adapters.session_counts import SessionFold
 from session_adapters.text import scrub
-from session_adapters.transcript import Transcript
+from session_adapters.transcript import END_MESSAGES, Transcript
 from session_adapters.usage import Counted
 
 __all__ = ["HectorAdapter"]
@@ -244,14 +244,14 @@ class HectorAdapter(Adapter):
 
     def open(self, source: Source, session_id: str) -> Transcript:
         """See `Adapter.open`."""
-        return self.open_at(source, session_id, "", 0)
+        return self.open_end(source, session_id, 0)
 
-    def open_at(self, source: Source, session_id: str, message_id: str, size: int) -> Transcript:
-        """See `Adapter.open_at`: all of it where a message is named."""
+    def open_end(self, source: Source, session_id: str, last: int = END_MESSAGES) -> Transcript:
+        """See `Adapter.open_end`."""
         parts = parts_in(source, session_id)
         with reading_stored(self.name, session_id, source.path):
             database = self._database(source)
-        return HectorTranscript(database, scrub(session_id), parts, last=0 if message_id else size)
+        return HectorTranscript(database, scrub(session_id), parts, last=last)
 
     def session(self, source: Source, session_id: str) -> Session:
         """See `Adapter.session`."""

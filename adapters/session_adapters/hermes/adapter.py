@@ -55,7 +55,7 @@ from session_adapters.reading.searchable import SessionTexts, Text
 from session_adapters.reading.sqlite import DatabaseMissing, DatabaseUnreadable, database_source, read_database
 from session_adapters.reading.units import reading_stored
 from session_adapters.text import scrub
-from session_adapters.transcript import Transcript
+from session_adapters.transcript import END_MESSAGES, Transcript
 from session_adapters.usage import Usage
 
 __all__ = ["HermesAdapter"]
@@ -240,15 +240,15 @@ class HermesAdapter(Adapter):
 
     def open(self, source: Source, session_id: str) -> Transcript:
         """See `Adapter.open`."""
-        return self.open_at(source, session_id, "", 0)
+        return self.open_end(source, session_id, PAGE_ROWS)
 
-    def open_at(self, source: Source, session_id: str, message_id: str, size: int) -> Transcript:
-        """See `Adapter.open_at`: the last page where a message is named."""
+    def open_end(self, source: Source, session_id: str, page: int = END_MESSAGES) -> Transcript:
+        """See `Adapter.open_end`."""
         if source.layout == MEMORY:
             return MemoryTranscript(self.name, source.session_id, source.path)
         if source.layout == LAYOUT:
             return open_leftover(source)
-        return HermesTranscript(source.path, session_id, page=PAGE_ROWS if message_id or not size else size)
+        return HermesTranscript(source.path, session_id, page=page)
 
     def session(self, source: Source, session_id: str) -> Session:
         """See `Adapter.session`."""

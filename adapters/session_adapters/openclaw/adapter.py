@@ -54,7 +54,7 @@ from session_adapters.reading.sqlite import DatabaseMissing, DatabaseUnreadable
 from session_adapters.reading.sqlite_limits import SESSION_ROWS
 from session_adapters.reading.units import reading_stored
 from session_adapters.text import scrub
-from session_adapters.transcript import PAGE
+from session_adapters.transcript import END_MESSAGES, PAGE
 from session_adapters.tree.end import END, PAGE_END, tells_step
 from session_adapters.tree.file import TreeStore
 from session_adapters.tree.follower import BranchReader, branched_texts
@@ -210,11 +210,10 @@ class OpenClawAdapter(Adapter):
         """See `Adapter.open`."""
         return self._open(source, session_id, PAGE)
 
-    def open_at(self, source: Source, session_id: str, message_id: str, size: int) -> ClawTranscript:
-        """See `Adapter.open_at`: all of it where a message is named."""
-        if size and not message_id and tells_step(end := self._open(source, session_id, PAGE_END, size)):
-            return end
-        return self.open(source, session_id)
+    def open_end(self, source: Source, session_id: str) -> ClawTranscript:
+        """See `Adapter.open_end`."""
+        end = self._open(source, session_id, PAGE_END, END_MESSAGES)
+        return end if tells_step(end) else self.open(source, session_id)
 
     def _open(self, source: Source, session_id: str, page: int, last: int = 0) -> ClawTranscript:
         """`last`: so many messages of the end are wanted; 0 for all."""

@@ -43,7 +43,7 @@ from session_adapters.reading.sqlite import DatabaseMissing, DatabaseUnreadable,
 from session_adapters.reading.units import reading_stored
 from session_adapters.session_counts import SessionFold
 from session_adapters.text import scrub
-from session_adapters.transcript import Transcript
+from session_adapters.transcript import END_MESSAGES, Transcript
 from session_adapters.usage import Counted
 
 __all__ = ["OpenCodeAdapter"]
@@ -226,9 +226,9 @@ class OpenCodeAdapter(Adapter):
         """See `Adapter.open`."""
         return OpenCodeTranscript(_shelf(source), session_id)
 
-    def open_at(self, source: Source, session_id: str, message_id: str, size: int) -> Transcript:
-        """See `Adapter.open_at`: all of it where a message is named."""
-        return OpenCodeTranscript(_shelf(source), session_id, last=0 if message_id else size)
+    def open_end(self, source: Source, session_id: str) -> Transcript:
+        """See `Adapter.open_end`."""
+        return OpenCodeTranscript(_shelf(source), session_id, last=END_MESSAGES)
 
     def session_texts(self, source: Source, session_id: str) -> Iterator[Text]:
         """See `Adapter.session_texts`."""

@@ -272,11 +272,10 @@ class TreeAdapter(Adapter):
         """See `Adapter.open`."""
         return self._open(source, session_id, PAGE)
 
-    def open_at(self, source: Source, session_id: str, message_id: str, size: int) -> TreeTranscript:
-        """See `Adapter.open_at`: all of it where a message is named."""
-        if size and not message_id and tells_step(end := self._open(source, session_id, PAGE_END, TreeEnd)):
-            return end
-        return self.open(source, session_id)
+    def open_end(self, source: Source, session_id: str) -> TreeTranscript:
+        """See `Adapter.open_end`."""
+        end = self._open(source, session_id, PAGE_END, TreeEnd)
+        return end if tells_step(end) else self.open(source, session_id)
 
     def _open(
         self, source: Source, session_id: str, page: int, kind: type[TreeTranscript] = TreeTranscript

@@ -16,7 +16,11 @@ from session_adapters import jsonl_adapter
 from session_adapters.activity import Activity
 from session_adapters.base import Adapter, Environment, SessionMissing, SessionUnreadable, Source
 from session_adapters.codex.adapter import CodexAdapter
+from session_adapters.cursor.adapter import CursorAdapter
+from session_adapters.hector.adapter import HectorAdapter
+from session_adapters.hermes.adapter import HermesAdapter
 from session_adapters.openclaw import adapter as openclaw_adapter
+from session_adapters.opencode import adapter as opencode_adapter
 from session_adapters.reading.files import METER
 from session_adapters.registry import adapter_class
 from session_adapters.tree import end
@@ -26,12 +30,20 @@ CUTS = 12
 """Places behind which each file is cut."""
 
 
-def at_end(adapter: Adapter, source: Source, session_id: str, size: int) -> Activity:
+def at_end(adapter: Adapter, source: Source, session_id: str) -> Activity:
     """As who looks for what needs a person asks."""
-    opened = adapter.open_at(source, session_id, "", size)
+    opened = adapter.open_end(source, session_id)
     if opened.activity.since is None and not opened.complete:
         opened = adapter.open(source, session_id)
     return opened.activity
+
+
+def in_databases(monkeypatch: pytest.MonkeyPatch, size: int) -> None:
+    """Of an end there so many messages are read."""
+    for module in (openclaw_adapter, opencode_adapter):
+        monkeypatch.setattr(module, "END_MESSAGES", size)
+    for kind in (CursorAdapter, HectorAdapter, HermesAdapter):
+        monkeypatch.setattr(kind.open_end, "__defaults__", (size,))
 
 
 @pytest.fixture(params=[200, 4000])
@@ -40,6 +52,7 @@ def short(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> in
     monkeypatch.setattr(jsonl_adapter, "AROUND", request.param)
     for module in (end, openclaw_adapter):
         monkeypatch.setattr(module, "END", request.param)
+    in_databases(monkeypatch, 1 if request.param == 200 else 3)
     return int(request.param)
 
 
@@ -63,12 +76,11 @@ def test_the_end_tells_what_all_of_it_tells(name: str, long: bool, short: int, t
                 path.write_bytes(data[:stop])
                 source = replace(source, size=stop)
             for session_id in adapter.session_ids(source, quiet):
-                for size in (1, 2, 3, 20):
-                    try:
-                        whole = adapter.open(source, session_id).activity
-                    except (SessionMissing, SessionUnreadable):
-                        continue
-                    assert at_end(adapter, source, session_id, size) == whole, (path, session_id, stop, size)
+                try:
+                    whole = adapter.open(source, session_id).activity
+                except (SessionMissing, SessionUnreadable):
+                    continue
+                assert at_end(adapter, source, session_id) == whole, (path, session_id, stop)
 
 
 @pytest.mark.parametrize("name", [name for name in HOMES if name.startswith("codex/")])
@@ -94,13 +106,14 @@ def test_what_is_said_in_a_turn_longer_than_a_page_is_not_its_last_word(name: st
 
 @pytest.mark.parametrize("kind", TALKS)
 @pytest.mark.parametrize("size", [1, 2, 5, 20])
-def test_of_a_long_session_too(kind: str, size: int, tmp_path: Path) -> None:
+def test_of_a_long_session_too(kind: str, size: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    in_databases(monkeypatch, size)
     talk = TALKS[kind](tmp_path, failing=[299, 301], filler=200)
     for turns in (300, 1, 1):
         talk.add(turns)
         source = talk.adapter.find(talk.session_id)
         assert source is not None
-        assert at_end(talk.adapter, source, talk.session_id, size) == talk.open().activity
+        assert at_end(talk.adapter, source, talk.session_id) == talk.open().activity
 
 
 @pytest.mark.parametrize("kind", [kind for kind in TALKS if kind in ("claude", "omp", "openclaw files", "pi")])
@@ -110,5 +123,5 @@ def test_of_a_long_file_the_end_is_read(kind: str, tmp_path: Path) -> None:
     source = talk.adapter.find(talk.session_id)
     assert source is not None
     METER.reset()
-    at_end(talk.adapter, source, talk.session_id, 20)
+    at_end(talk.adapter, source, talk.session_id)
     assert METER.bytes < 256 << 10 < source.size

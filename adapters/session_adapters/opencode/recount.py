@@ -79,7 +79,7 @@ class Recount:
                 found[facts.id] = before
             elif mark is not None and (gone_on := self._gone_on(rows, facts, mark)) is not None:
                 found[facts.id] = gone_on[0]
-        rest = [facts for facts in batch if facts.id not in found]
+        rest = list({facts.id: facts for facts in batch if facts.id not in found}.values())  # a page may stand twice
         units = rows.units(rest, parts=False)
         for facts in rest:
             mark = marks.get(facts.id)

@@ -35,11 +35,11 @@ def read_source(adapter: Adapter, source: Source, warm: WarmCounters, *, exact: 
             else:
                 reason = f"the adapter gave a session of another agent ({summary.agent})"
                 problems.append(Problem(agent=adapter.name, path=source.path, reason=reason))
+        if counter is None and summaries and not any(one.partial for one in summaries):
+            counter = adapter.counter(source)  # it was read in full: the next time only what is new is
     except Exception as error:
         failed = True
         problems.append(failure(adapter.name, source.path, "reading it", error))
-    if counter is None and summaries and not any(one.partial for one in summaries):
-        counter = adapter.counter(source)  # it was read in full: the next time only what is new is
     if counter is not None and not failed:
         warm.keep(source, counter)
     entry = CachedSource(

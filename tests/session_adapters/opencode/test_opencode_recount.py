@@ -9,6 +9,7 @@ from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
+import apsw
 import pytest
 
 from chances import TIMES, chance
@@ -18,8 +19,10 @@ from session_adapters.base import Adapter
 from session_adapters.growing import sessions
 from session_adapters.model import Problem, SessionSummary
 from session_adapters.opencode import recount
+from session_adapters.opencode.schema import sessions_of
 from session_adapters.opencode.tables import OpenCodeRows
 from session_adapters.opencode.units import OpenCodeUnit
+from session_adapters.reading.sqlite import read_database
 from support import STORES
 
 STEPS = 50
@@ -147,3 +150,17 @@ def test_only_what_changed_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         read.clear()
         count()
         assert read == []
+
+
+def test_a_session_that_stands_twice_is_counted_once(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    store.session("twice")
+    store.say("twice", "user", "once")
+
+    def count(connection: apsw.Connection) -> list[str]:
+        rows = OpenCodeRows(connection)
+        facts = list(sessions_of(connection, rows.schema, lambda lost: None))
+        found = recount.Recount(str(store.path)).count(rows, [*facts, *facts])
+        return [key for key, one in found.items() if one.counted.summary.message_count == 1]
+
+    assert read_database(str(store.path), count) == ["twice"]

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from claude_lines import ClaudeHome
 from hermes_tui.sessions.adapters import Adapters
 from hermes_tui.sessions.catalogue import unreadable
 from hermes_tui.sessions.catalogue.snapshot import Snapshot
@@ -24,6 +25,7 @@ from hermes_tui.sessions.manager import SessionManager
 from indexing import build
 from long_talks import TALKS, Talk
 from session_adapters.base import Environment, Source
+from session_adapters.claude import ClaudeAdapter
 
 AGENTS = ("claude", "opencode", "cursor", "hector")
 
@@ -209,3 +211,21 @@ def test_no_indexer_is_started_for_it_again_and_again(talk: Talk, tmp_path: Path
         assert manager.index.index.lacking([source], 0.0) == [source]
         assert manager.index.poke() is None
     manager.index.close()
+
+
+def test_an_adapter_that_cannot_begin_to_count_on_is_a_problem(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = ClaudeHome(tmp_path / "home")
+    home.session("still listed")
+
+    def broken(self: ClaudeAdapter, source: Source) -> None:
+        raise RuntimeError("no counter")
+
+    monkeypatch.setattr(ClaudeAdapter, "counter", broken)
+    manager = SessionManager(
+        Environment(home=home.home, proc=tmp_path), cache_dir=tmp_path / "cache", agents=("claude",), indexed=False
+    )
+    snapshot = manager.catalogue.refresh()
+    assert [one.title for one in snapshot.sessions] == ["still listed"]
+    assert ["no counter" in problem.reason for problem in snapshot.problems] == [True]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import random
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +13,11 @@ import pytest
 
 from chances import TIMES, chance
 from hector_store import V2_SCHEMA, Store, adapter_for, sample_adapter
+from recounts import counting, whole
 from sample_homes import quiet
-from session_adapters.base import Adapter
 from session_adapters.growing import sessions
 from session_adapters.hector import recount
 from session_adapters.hector.layout import HectorLayout, HectorMark
-from session_adapters.model import Problem, SessionSummary
 from support import STORES
 
 STEPS = 40
@@ -32,27 +31,6 @@ def lengths(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
         for name, value in {"LONG": 4, "OPEN": 2, "STEP": 1}.items():
             monkeypatch.setattr(recount, name, value)
         monkeypatch.setattr(sessions, "MOST", 2)
-
-
-def whole(adapter: Adapter) -> tuple[list[SessionSummary], list[Problem]]:
-    problems: list[Problem] = []
-    (source,) = adapter.sources(quiet)
-    return list(adapter.summaries(source, problems.append, exact=True)), problems
-
-
-def counting(adapter: Adapter) -> Callable[[], tuple[list[SessionSummary], list[Problem]]]:
-    (source,) = adapter.sources(quiet)
-    counter = adapter.counter(source)
-    assert counter is not None
-
-    def count() -> tuple[list[SessionSummary], list[Problem]]:
-        problems: list[Problem] = []
-        (now,) = adapter.sources(quiet)
-        summaries, calls = counter(now, problems.append)
-        assert calls is None
-        return list(summaries), problems
-
-    return count
 
 
 def first(store: Store, dice: random.Random, key: str) -> None:

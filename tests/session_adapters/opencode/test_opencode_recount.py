@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import random
 import shutil
-from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
@@ -14,10 +13,9 @@ import pytest
 
 from chances import TIMES, chance
 from opencode_store import Store, adapter_for
+from recounts import counting, whole
 from sample_homes import HOMES, quiet
-from session_adapters.base import Adapter
 from session_adapters.growing import sessions
-from session_adapters.model import Problem, SessionSummary
 from session_adapters.opencode import recount
 from session_adapters.opencode.schema import sessions_of
 from session_adapters.opencode.tables import OpenCodeRows
@@ -35,27 +33,6 @@ def lengths(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
         for name, value in {"LONG": 4, "OPEN": 2, "STEP": 1, "_TAIL": 6}.items():
             monkeypatch.setattr(recount, name, value)
         monkeypatch.setattr(sessions, "MOST", 2)
-
-
-def whole(adapter: Adapter) -> tuple[list[SessionSummary], list[Problem]]:
-    problems: list[Problem] = []
-    (source,) = adapter.sources(quiet)
-    return list(adapter.summaries(source, problems.append, exact=True)), problems
-
-
-def counting(adapter: Adapter) -> Callable[[], tuple[list[SessionSummary], list[Problem]]]:
-    (source,) = adapter.sources(quiet)
-    counter = adapter.counter(source)
-    assert counter is not None
-
-    def count() -> tuple[list[SessionSummary], list[Problem]]:
-        problems: list[Problem] = []
-        (now,) = adapter.sources(quiet)
-        summaries, calls = counter(now, problems.append)
-        assert calls is None
-        return list(summaries), problems
-
-    return count
 
 
 def write(store: Store, dice: random.Random) -> None:

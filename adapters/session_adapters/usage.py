@@ -20,7 +20,7 @@ from session_adapters.model import Message, SessionSummary, TokenUsage
 if TYPE_CHECKING:
     from session_adapters.growing.hashes import Hashes
 
-__all__ = ["Calls", "Counted", "Usage", "call_of", "summed", "usage_of"]
+__all__ = ["Calls", "Counted", "Usage", "call_of", "some_at_a_time", "summed", "usage_of"]
 
 _NO_TOKENS = TokenUsage()
 _FIGURES = attrgetter(*TokenUsage.__struct_fields__)
@@ -139,11 +139,20 @@ class Calls:
 
 def summed(calls: Iterable[Usage]) -> tuple[TokenUsage, float | None]:
     """Tokens and recorded dollars of all of them together; no dollars where none were recorded."""
-    some = list(calls)
-    figures = [sum(column) for column in zip(*map(_FIGURES, some), strict=True)]
-    paid = [call.usd for call in some if call.usd is not None]
-    fields = TokenUsage.__struct_fields__
-    return TokenUsage(**dict(zip(fields, figures, strict=bool(some)))), sum(paid) if paid else None
+    figures = [0] * len(TokenUsage.__struct_fields__)
+    usd: float | None = None
+    for some in some_at_a_time(calls):
+        figures = [sum(column) for column in zip(figures, *map(_FIGURES, some), strict=True)]
+        paid = [call.usd for call in some if call.usd is not None]
+        usd = sum(paid, usd or 0.0) if paid else usd
+    return TokenUsage(**dict(zip(TokenUsage.__struct_fields__, figures, strict=True))), usd
+
+
+def some_at_a_time(calls: Iterable[Usage]) -> Iterator[Sequence[Usage]]:
+    """The same in their order: of a long session's calls few need to be in memory together."""
+    coming = iter(calls)
+    while some := tuple(islice(coming, _PACK)):
+        yield some
 
 
 def call_of(

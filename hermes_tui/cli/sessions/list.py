@@ -16,6 +16,7 @@ from hermes_tui.errors import ValidationError
 
 if TYPE_CHECKING:
     from hermes_tui.sessions.manager import SessionManager
+    from session_adapters.model import SessionSummary
 
 __all__ = ["list_"]
 
@@ -51,7 +52,8 @@ def list_(
     """List the sessions of AGENT, or of all agents, newest first.
 
     For the table only their metadata is read: a cost is shown where the agent recorded it or it was added up before.
-    With --json those that are printed are read in full, with --model all.
+    With --json those that are printed are read in full (of very many as many as a few seconds suffice for), with
+    --model all.
     """
     if agent and named and agent != named:
         raise ValidationError(f"one agent can be asked for, not {agent!r} and {named!r}")
@@ -67,13 +69,23 @@ def list_(
     more = len(found) > limit
     found = found[:limit]
     if as_json:
-        stdout.write_json(manager.exact(found))
+        rows = manager.exact(found)
+        stdout.write_json(rows)
+        _mention_the_inexact(rows, len(manager.pending_costs(rows)))
     else:
         pending = manager.pending_costs(found)
         tokens = options["sort"] == "tokens"
         lines = session_table(found, datetime.now(UTC), stdout.terminal_width(), pending, tokens=tokens)
         stdout.write("".join(f"{line}\n" for line in lines))
         _mention_the_rest(manager, agent, len(found) if more else 0, len(pending))
+
+
+def _mention_the_inexact(rows: Sequence[SessionSummary], pending: int) -> None:
+    """Say on standard error what the rows lack (law 4); of `pending` of them the cost."""
+    if partial := sum(one.partial for one in rows):
+        stderr.say(f"hermes-tui: {partial:,} of these are read at their ends only: their figures are the least")
+    if pending:
+        stderr.say(f"hermes-tui: the cost of {pending:,} of these is not added up yet; the same command goes on")
 
 
 def _mention_the_rest(manager: SessionManager, agent: str | None, cut: int, pending: int) -> None:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import time
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from heapq import heappush, heappushpop
 from itertools import islice
 from pathlib import PurePath
 from typing import NamedTuple
@@ -18,27 +21,37 @@ from hermes_tui.sessions.catalogue.snapshot import AgentPlace
 from hermes_tui.sessions.catalogue.unreadable import Key, Unreadable
 from session_adapters.base import Adapter, Liveness, Source
 from session_adapters.model import Problem, SessionSummary
-from session_adapters.reading.bounds import is_cut
+from session_adapters.reading.bounds import TOO_MANY, is_cut
 
-__all__ = ["GONE_KEPT", "AgentSessions", "agents_of"]
+__all__ = ["GONE_KEPT", "MOST_SOURCES", "AgentSessions", "agents_of"]
 
 
 GONE_KEPT = 100
 """Sessions of an agent that are gone and still listed, the last ones: over weeks thousands come and go."""
 
+MOST_SOURCES = 50_000
+"""Sources of an agent that are listed, the newest: five times as many as the largest homes that we know have. Of a
+million small files the list alone would take gigabytes."""
+
 _UNSHARED = 20_000
 """Sources that are kept as they come out of the file where nobody asks for less: to share strings takes longer."""
+
+
+_Found = dict[Key, CachedSource | None]
+"""What is known of each source; None of one that is new."""
+_Todo = tuple[Key, Source, bool]
+"""What is to be read, and whether in full."""
 
 
 class _Looked(NamedTuple):
     """What one look at an agent's places found."""
 
-    found: dict[Key, CachedSource | None]
-    """What is known of each source; None of one that is new."""
-    todo: list[tuple[Key, Source, bool]]
-    """What is to be read, and whether in full."""
+    found: _Found
+    todo: list[_Todo]
     gone: bool
-    """A source is not there any more."""
+    """A source is not there any more, or not listed."""
+    left_out: Collection[str]
+    """Native ids of the sessions that were listed and had to make room."""
     problems: tuple[Problem, ...]
     place: AgentPlace | None
 
@@ -55,7 +68,7 @@ class AgentSessions:
         self.related: tuple[SessionSummary, ...] = ()
         self.unread = 0
         """Sources that the last `read_new` had no time for: they are not listed, or as they were."""
-        self._looked = _Looked({}, [], False, (), None)
+        self._looked = _Looked({}, [], False, (), (), None)
         self._gone: dict[str, SessionSummary] = {}
         self._unreadable = Unreadable[Key]()
         self._live: Mapping[str, Liveness] = {}
@@ -158,49 +171,67 @@ class AgentSessions:
     def look(self, adapter: Adapter, *, again: bool) -> int:
         """Stat all sources; how many are new or changed. `read_new` must follow. `again`: see `Catalogue.refresh`."""
         problems: list[Problem] = []
-        found: dict[Key, CachedSource | None] = {}
-        todo: list[tuple[Key, Source, bool]] = []
-        failed = False
+        failures: list[Exception] = []
+        listing = partial(_as_far_as_it_comes, lambda: adapter.sources(problems.append), failures)
+        coming, left = listing(), 0
+        found, todo = self._compared(islice(coming, MOST_SOURCES), again)
+        if next(coming, None) is not None:
+            problems.clear()
+            failures.clear()
+            newest, left = _newest(listing(), MOST_SOURCES)
+            found, todo = self._compared(newest, again)
         try:
             roots = tuple(adapter.roots())
-            for source in adapter.sources(problems.append):
-                key = (source.path, source.session_id)
-                known = self.entries.get(key)
-                if known is not None:  # the strings that are there already
-                    key = (known.source.path, known.source.session_id)
-                if key in self._unreadable:
-                    if again or self._unreadable.is_due(key, source):
-                        todo.append((key, source, False))
-                elif known is None or known.source.stamp != source.stamp:
-                    todo.append((key, source, False))
-                elif known.waits and is_left(source):
-                    if is_torn(source):
-                        todo.append((key, source, known.exact))
-                    else:
-                        known = replace(known, waits=False)
-                elif known.source != source:
-                    known = replace(known, source=source)
-                found[key] = known  # in the order of the listing, also where it is read later
         except Exception as error:
             roots = self.place.roots if self.place else ()
-            failed = True
-            problems.append(failure(self.agent, "", "listing its sessions", error))
+            failures.append(error)
+        problems += [failure(self.agent, "", "listing its sessions", error) for error in failures]
         hidden = {problem.path for problem in problems if problem.path}
         gone = False
+        left_out: set[str] = set()
         for key in self.entries.keys() - found.keys():
-            # Not seen because of an unreadable directory is not the same as gone.
-            if failed or _is_hidden(key[0], hidden):
+            # Not seen because of an unreadable directory, or of newer ones, is not the same as gone.
+            if failures or _is_hidden(key[0], hidden):
                 found[key] = self.entries[key]
-            else:
-                gone = True
+                continue
+            gone = True
+            if left and os.path.lexists(key[0]):
+                left_out.update(self.entries[key].names)
+        if left:
+            reason = f"{TOO_MANY}: {left:,} older files are left out"
+            problems.append(Problem(agent=self.agent, path="", reason=reason))
         place = AgentPlace(agent=self.agent, label=adapter.label, roots=roots)
-        self._looked = _Looked(found, todo, gone, tuple(problems), place)
+        self._looked = _Looked(found, todo, gone, left_out, tuple(problems), place)
         return len(todo)
+
+    def _compared(self, sources: Iterable[Source], again: bool) -> tuple[_Found, list[_Todo]]:
+        """What is known of each source, and what is to be read."""
+        found: _Found = {}
+        todo: list[_Todo] = []
+        for source in sources:
+            key = (source.path, source.session_id)
+            known = self.entries.get(key)
+            if known is not None:  # the strings that are there already
+                key = (known.source.path, known.source.session_id)
+            if key in self._unreadable:
+                if again or self._unreadable.is_due(key, source):
+                    todo.append((key, source, False))
+            elif known is None or known.source.stamp != source.stamp:
+                todo.append((key, source, False))
+            elif known.waits and is_left(source):
+                if is_torn(source):
+                    todo.append((key, source, known.exact))
+                else:
+                    known = replace(known, waits=False)
+            elif known.source != source:
+                known = replace(known, source=source)
+            found[key] = known  # in the order of the listing, also where it is read later
+        return found, todo
 
     def read_new(self, adapter: Adapter, seconds: float | None = None) -> bool:
         """Read what `look` found, the newest first where the time of the processor that it may take is given (one
         source is always read); whether anything was read or dropped."""
-        looked, self._looked = self._looked, _Looked({}, [], False, (), None)
+        looked, self._looked = self._looked, _Looked({}, [], False, (), (), None)
         todo, until = looked.todo, None
         if seconds is not None:
             todo.sort(key=lambda one: -one[1].modified)
@@ -218,7 +249,7 @@ class AgentSessions:
         self.entries = {key: entry for key, entry in looked.found.items() if entry is not None}
         self._unreadable.keep(self.entries)
         self._stale = self._stale or changed
-        self.relate(adapter, notice_gone=not first)
+        self.relate(adapter, None if first else looked.left_out)
         problems = list(looked.problems)
         live = self._processes(adapter, problems)
         before = (self.place, self._listing, self._live)
@@ -240,8 +271,9 @@ class AgentSessions:
         self._news = self._news or live != self._live
         self._live = live
 
-    def relate(self, adapter: Adapter, *, notice_gone: bool = False) -> None:
-        """Let the adapter compare the sessions with each other, if any changed since it last did."""
+    def relate(self, adapter: Adapter, left_out: Collection[str] | None = None) -> None:
+        """Let the adapter compare the sessions with each other, if any changed since it last did. Sessions that are
+        missing now are listed as gone, but for those `left_out`; none where that is None."""
         if not self._stale:
             return
         self._stale = False
@@ -255,9 +287,9 @@ class AgentSessions:
         except Exception as error:
             self.related = tuple(_distinct(read_now))
             self._relating = (failure(self.agent, "", "comparing its sessions", error),)
-        present = {summary.session_id for summary in read_now}
+        present = {summary.session_id for summary in read_now}.union(left_out or ())
         gone = {key: summary for key, summary in self._gone.items() if key not in present}
-        if notice_gone:
+        if left_out is not None:
             for summary in before:
                 if summary.session_id not in present:
                     gone[summary.session_id] = replace(summary, gone=True, live=False, status=None)
@@ -278,6 +310,27 @@ def agents_of(names: Iterable[str]) -> dict[str, AgentSessions]:
     """All of these: what is known of sources that grow is kept for them together."""
     warm = WarmCounters()
     return {name: AgentSessions(name, warm) for name in names}
+
+
+def _as_far_as_it_comes(sources: Callable[[], Iterable[Source]], failures: list[Exception]) -> Iterator[Source]:
+    """What an adapter lists, and why it does not go on."""
+    try:
+        yield from sources()
+    except Exception as error:
+        failures.append(error)
+
+
+def _newest(sources: Iterable[Source], most: int) -> tuple[Sequence[Source], int]:
+    """The `most` sources that were changed last, in their order, and how many others there are."""
+    kept: list[tuple[float, int, Source]] = []
+    number = -1
+    for number, source in enumerate(sources):
+        if number < most:
+            heappush(kept, (source.modified, -number, source))
+        else:
+            heappushpop(kept, (source.modified, -number, source))
+    kept.sort(key=lambda one: -one[1])
+    return [source for *_, source in kept], number + 1 - len(kept)
 
 
 def _distinct(summaries: Iterable[SessionSummary]) -> Sequence[SessionSummary]:

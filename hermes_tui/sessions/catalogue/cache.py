@@ -8,7 +8,6 @@ for the first picture; lists of `CachedSource`, one of which is in memory at a t
 from __future__ import annotations
 
 import hashlib
-import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
@@ -16,15 +15,17 @@ from pathlib import Path
 import msgspec
 from msgspec.structs import replace
 
+from hermes_tui.sessions.catalogue.packed_calls import Packed, PackedCalls
 from hermes_tui.sessions.checksummed_file import forget_others, read_part, read_parts, write_parts
 from hermes_tui.sessions.marks import OwnMarks
 from session_adapters.base import Environment, Source
 from session_adapters.model import Problem, SessionSummary
 from session_adapters.reading.bounds import is_cut
 from session_adapters.registry import BUILT_IN
-from session_adapters.usage import Usage
 
 __all__ = [
+    "MANY",
+    "PICTURED",
     "TOGETHER",
     "CachedSource",
     "FirstPicture",
@@ -36,11 +37,15 @@ __all__ = [
     "save",
 ]
 
-_MAGIC = b"hermes-tui catalogue 7\n"
+_MAGIC = b"hermes-tui catalogue 8\n"
 _SUMS, _PICTURED, _LISTED = range(3)
 """Numbers of the parts; from the last one on there are entries."""
 TOGETHER = 1000
 """Entries in one part."""
+PICTURED = 5_000
+"""Sessions in the first picture: decoded before anything is shown, and written beside the entries each time."""
+MANY = 10_000
+"""Sources: more than the largest homes that we know have, fewer than a store that is made to keep us busy."""
 
 
 class CachedSource(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -57,8 +62,8 @@ class CachedSource(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     """Read in full."""
     waits: bool = False
     """It was being written to: looked at again for half a line at its end when nobody has done so for a while."""
-    calls: bytes | tuple[Usage, ...] | None = None
-    """What its model calls used, packed if it can be; None where that was not asked for."""
+    calls: Packed | None = None
+    """What its model calls used (`packed_calls`); None where that was not asked for."""
     callers: tuple[str, ...] = ()
     """Sessions that `calls` names and `names` does not."""
     uncounted: tuple[str, ...] = ()
@@ -90,20 +95,10 @@ class CachedSource(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
         """Whether `calls` has those of a session, as they are now."""
         return self.calls is not None and session_id not in self.uncounted
 
-    def with_calls(self, calls: Iterable[Usage], problems: Iterable[Problem] = ()) -> CachedSource:
+    def with_calls(self, packed: PackedCalls, problems: Iterable[Problem] = ()) -> CachedSource:
         """The same, with the calls of all its sessions."""
-        found = tuple(calls)
-        try:
-            packed: bytes | tuple[Usage, ...] = zlib.compress(_ENCODER.encode(found), 1) if found else ()
-        except (OverflowError, ValueError):  # a number too large for MessagePack
-            packed = found
-        callers = tuple(dict.fromkeys(call.session_id for call in found).keys() - self.names)
-        return replace(self, calls=packed, callers=callers, uncounted=(), call_problems=tuple(problems))
-
-    def unpacked(self) -> Sequence[Usage]:
-        """The calls that were read."""
-        packed = self.calls
-        return _CALLS.decode(zlib.decompress(packed)) if isinstance(packed, bytes) else packed or ()
+        callers = tuple(dict.fromkeys(packed.callers).keys() - self.names)
+        return replace(self, calls=packed.calls, callers=callers, uncounted=(), call_problems=tuple(problems))
 
     def with_calls_of(self, before: CachedSource | None) -> CachedSource:
         """The same, with the calls that were read before: of a source of many sessions those of the ones that did not
@@ -134,7 +129,9 @@ class FirstPicture(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     """What was shown last: enough for a first picture without any adapter."""
 
     sessions: tuple[SessionSummary, ...] = ()
-    """With their relations, newest first; nothing of processes."""
+    """The newest, with their relations, newest first; nothing of processes."""
+    left: int = 0
+    """How many more there are."""
     labels: Mapping[str, tuple[str, str]] = {}
     """Agent name → label and badge, of all agents there were."""
     marks: Mapping[str, OwnMarks] = {}
@@ -146,7 +143,6 @@ class _Labels(msgspec.Struct):
 
 
 _ENCODER = msgspec.msgpack.Encoder()
-_CALLS = msgspec.msgpack.Decoder(list[Usage])
 _ENTRIES = msgspec.msgpack.Decoder(list[msgspec.Raw])
 _ENTRY = msgspec.msgpack.Decoder(CachedSource)
 _WHOLE = msgspec.msgpack.Decoder(list[CachedSource])
@@ -243,7 +239,7 @@ def _encoded_picture(picture: FirstPicture) -> bytes:
         return _ENCODER.encode(picture)
     except (OverflowError, TypeError, ValueError, RecursionError):
         sessions = tuple(filter(_is_encodable, picture.sessions))
-        return _ENCODER.encode(FirstPicture(sessions=sessions, labels=picture.labels))
+        return _ENCODER.encode(FirstPicture(sessions=sessions, left=picture.left, labels=picture.labels))
 
 
 def _is_encodable(value: object) -> bool:

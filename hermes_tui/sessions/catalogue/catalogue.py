@@ -80,7 +80,8 @@ class Catalogue:
                 sessions = tuple(one for one in self._old_picture().sessions if wanted is None or one.agent in wanted)
                 if sessions:
                     self._marks = self._old_picture().marks
-                    self._show(Snapshot(sessions=sessions, partial=sum(one.partial for one in sessions)))
+                    partial = sum(one.partial for one in sessions) + self._old_picture().left
+                    self._show(Snapshot(sessions=sessions, partial=partial))
             return self._snapshot
 
     @property
@@ -342,9 +343,9 @@ class Catalogue:
         for state in looked:
             label, badge = self._adapters.label(state.agent)
             labels[state.agent] = (label, badge)
-        shown = tuple(sorted(sessions, key=newest_first))
+        shown = tuple(sorted(sessions, key=newest_first)[: cache.PICTURED])
         marks = {one.unified_id: self._marks[one.unified_id] for one in shown if one.unified_id in self._marks}
-        return cache.FirstPicture(sessions=shown, labels=labels, marks=marks)
+        return cache.FirstPicture(sessions=shown, left=len(sessions) - len(shown), labels=labels, marks=marks)
 
     def _forget_old(self) -> cache.FirstPicture:
         """Drop from the old picture what this process looked at itself, and agents that are not installed any more;

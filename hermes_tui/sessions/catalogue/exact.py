@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
 from msgspec.structs import replace
 
+from hermes_tui.sessions.catalogue.cache import MANY
 from hermes_tui.sessions.catalogue.catalogue import Catalogue
 from session_adapters.model import SessionSummary
 
@@ -23,13 +25,24 @@ _LISTED = tuple(set(SessionSummary.__struct_fields__) - {"unified_id", "relevanc
 
 def exact(catalogue: Catalogue, costs: CostDesk | None, sessions: Sequence[Row]) -> list[Row]:
     """The same rows, counted in full, each with what it cost unless `costs` is None: of a fork also what it copied
-    from a file that nothing is known of yet."""
+    from a file that nothing is known of yet. Of very many the newest, as long as the catalogue may: the rest stays
+    `partial`, or without a cost."""
     agents = tuple(dict.fromkeys(one.agent for one in sessions))
-    catalogue.complete(lambda: False, agents, {one.unified_id for one in sessions if one.partial})
+    partial = {one.unified_id for one in sessions if one.partial}
+    catalogue.complete(_patience(catalogue.seconds if len(partial) > MANY else None), agents, partial)
     known = [catalogue.summary(one.agent, one.session_id) or one for one in sessions]
     if costs is not None and known:
         known = costs.some_priced(costs.tagged(known))
-    return [
-        replace(one, **{name: getattr(now, name) for name in _LISTED})
-        for one, now in zip(sessions, known, strict=True)
-    ]
+    return [_updated(one, now) for one, now in zip(sessions, known, strict=True)]
+
+
+def _patience(seconds: float | None) -> Callable[[], bool]:
+    """Tells when so much of the processor's time is over."""
+    until = None if seconds is None else time.thread_time() + seconds
+    return lambda: until is not None and time.thread_time() > until
+
+
+def _updated(one: Row, now: SessionSummary) -> Row:
+    if type(now) is type(one) and now.relevance_score == one.relevance_score:
+        return now
+    return replace(one, **{name: getattr(now, name) for name in _LISTED})

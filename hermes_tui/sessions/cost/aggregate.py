@@ -16,7 +16,7 @@ from hermes_tui.sessions.cost.rates import Charged, Tier, tier_of
 from hermes_tui.sessions.cost.runs import Run
 from hermes_tui.sessions.cost.summary import SpendRow
 from session_adapters.model import Cost, SessionSummary, unified_id
-from session_adapters.usage import Usage
+from session_adapters.usage import Usage, some_at_a_time
 
 __all__ = ["Accounts", "days_of", "own_cost"]
 
@@ -68,15 +68,18 @@ _Place = tuple[str | None, str | None, int | None]
 class _Till:
     """Prices the calls of one session by the one source of prices that counts for it."""
 
-    def __init__(self, calls: Sequence[Usage], runs: Sequence[Run], prices: Prices, now: float) -> None:
+    def __init__(self, calls: Iterable[Usage], runs: Sequence[Run], prices: Prices, now: float) -> None:
         self._prices = prices
         self._now = now
         self._native = is_native = _is_native(calls)
         self._recorded = is_native or any(run.cost is not None for run in runs)
         # Where the agent priced single calls, a model that it never priced is one that it knows no price of.
-        priced = [call for call in calls if call.usd is not None] if is_native else []
-        self._by_call = any(call.input_tokens + call.output_tokens for call in priced)
-        self._known = {call.model for call in priced}
+        self._by_call = False
+        self._known: set[str | None] = set()
+        for call in calls if is_native else ():
+            if call.usd is not None:
+                self._by_call = self._by_call or call.input_tokens + call.output_tokens > 0
+                self._known.add(call.model)
 
     def sums(self, calls: Iterable[Usage]) -> Iterator[tuple[_Place, _Sum]]:
         """What they come to, by place; one may come several times."""
@@ -128,15 +131,15 @@ class Accounts:
         self._runs = runs
         self._now = time.time()
         self._sums: dict[tuple[str, str, str, str, str], _Sum] = defaultdict(_Sum)
-        self._seen: dict[str, set[str]] = defaultdict(set)
-        """Agent → keys of the calls that were counted."""
+        self._seen: dict[str, set[int]] = defaultdict(set)
+        """Agent → hashes of what tells the calls apart that were counted."""
         self._later: list[tuple[SessionSummary, list[Usage]]] = []
         self._days: dict[int, tuple[str, str]] = {}
 
-    def add(self, session: SessionSummary, calls: Sequence[Usage]) -> Cost | None:
-        """Take in a session's calls; inherited ones wait for `rows`. What its own calls cost, those that another
-        session has too among them; None where none of it is known."""
-        own: Sequence[Usage] = calls
+    def add(self, session: SessionSummary, calls: Iterable[Usage]) -> Cost | None:
+        """Take in a session's calls, which are gone through several times; inherited ones wait for `rows`. What its
+        own calls cost, those that another session has too among them; None where none of it is known."""
+        own = calls
         if any(call.inherited for call in calls):
             own = [call for call in calls if not call.inherited]
             self._later.append((session, [call for call in calls if call.inherited]))
@@ -144,7 +147,7 @@ class Accounts:
         total = self._add(session, own, runs)
         if runs and not _is_native(own):
             for run in runs:
-                self._add_run(session, run, with_tokens=not own)
+                self._add_run(session, run, with_tokens=not any(True for _ in own))
         return _cost(total, own, runs)
 
     def rows(self) -> tuple[SpendRow, ...]:
@@ -155,22 +158,23 @@ class Accounts:
             self._add(session, calls, self._runs.get(session.unified_id, ()), origin)
         return tuple(one.row(*key) for key, one in self._sums.items())
 
-    def _add(self, session: SessionSummary, calls: Sequence[Usage], runs: Sequence[Run], origin: str = "") -> _Sum:
+    def _add(self, session: SessionSummary, calls: Iterable[Usage], runs: Sequence[Run], origin: str = "") -> _Sum:
         """Count the calls that nobody had before. What all of them come to, each once."""
         till = _Till(calls, runs, self._prices, self._now)
         seen = self._seen[session.agent]
-        every = _once(calls)
-        new = [one for one in every if one.identity not in seen]
         begun = session.created_at.timestamp()
         whole = _Sum()
-        for (model, _, quarter), total in till.sums(new):
-            days = self._days_of(begun if quarter is None else quarter * _QUARTER)
-            self._sums[session.unified_id, model or "", *days, origin].merge(total)
-            whole.merge(total)
-        if len(new) < len(every):
-            for _, total in till.sums(call for call in every if call.identity in seen):
+        met: set[int] = set()
+        for some in some_at_a_time(_once(calls, met)):
+            new = [one for one in some if not one.key or hash(one.identity) not in seen]
+            for (model, _, quarter), total in till.sums(new):
+                days = self._days_of(begun if quarter is None else quarter * _QUARTER)
+                self._sums[session.unified_id, model or "", *days, origin].merge(total)
                 whole.merge(total)
-        seen.update(call.identity for call in every if call.key)
+            if len(new) < len(some):
+                for _, total in till.sums(one for one in some if one.key and hash(one.identity) in seen):
+                    whole.merge(total)
+        seen.update(met)
         return whole
 
     def _add_run(self, session: SessionSummary, run: Run, *, with_tokens: bool) -> None:
@@ -198,18 +202,21 @@ def own_cost(calls: Iterable[Usage], runs: Sequence[Run], prices: Prices) -> Cos
     own = [call for call in calls if not call.inherited]
     till = _Till(own, runs, prices, time.time())
     total = _Sum()
-    for _, one in till.sums(_once(own)):
-        total.merge(one)
+    for some in some_at_a_time(_once(own, set())):
+        for _, one in till.sums(some):
+            total.merge(one)
     return _cost(total, own, runs)
 
 
-def _once(calls: Sequence[Usage]) -> Sequence[Usage]:
-    """The first of those that have one key."""
-    keys = {call.key for call in calls}
-    if len(keys) == len(calls):
-        return calls
-    found: dict[str, Usage] = {}
-    return [call for call in calls if not call.key or found.setdefault(call.key, call) is call]
+def _once(calls: Iterable[Usage], met: set[int]) -> Iterator[Usage]:
+    """The first of those that are the same call. `met` takes the hashes of what tells them apart."""
+    for call in calls:
+        if call.key:
+            name = hash(call.identity)
+            if name in met:
+                continue
+            met.add(name)
+        yield call
 
 
 def _is_native(calls: Iterable[Usage]) -> bool:
@@ -220,7 +227,7 @@ def _tokens(one: Usage | Charged) -> int:
     return one.input_tokens + one.output_tokens + one.cached_tokens + one.cache_write_tokens
 
 
-def _cost(total: _Sum, calls: Sequence[Usage], runs: Sequence[Run]) -> Cost | None:
+def _cost(total: _Sum, calls: Iterable[Usage], runs: Sequence[Run]) -> Cost | None:
     """The cost of a session by itself: its calls, each once, come to `total`."""
     usd, known = total.usd, total.known
     if runs and not _is_native(calls):

@@ -21,6 +21,7 @@ from hermes_tui.config import Price
 from hermes_tui.sessions.adapters import Adapters
 from hermes_tui.sessions.catalogue.cache import CachedSource
 from hermes_tui.sessions.catalogue.catalogue import Catalogue
+from hermes_tui.sessions.catalogue.packed_calls import CallsOf, unpacked
 from hermes_tui.sessions.catalogue.unreadable import Unreadable
 from hermes_tui.sessions.cost.aggregate import Accounts
 from hermes_tui.sessions.cost.call_reader import CallsQuestion, ask_helper, read_calls
@@ -40,6 +41,8 @@ _QUICK = 32 << 20
 _ENCODER = msgspec.msgpack.Encoder()
 _SUMMARY = msgspec.msgpack.Decoder(SpendSummary)
 _PRICES = msgspec.msgpack.Decoder(SpendPrices)
+_FEW = 8
+"""Sessions of one source whose calls are decoded anew for each: a long one has thousands of them."""
 _NO_CALLS: tuple[object, Mapping[str, Sequence[Usage]]] = (None, {})
 S = TypeVar("S", bound=SpendPrices)
 
@@ -74,13 +77,14 @@ class CostCache:
                         self._unreadable.failed(key_of(new.source), new.source)
                 self._unreadable.keep({key_of(one.source) for one in counted if one.call_problems})
                 self._catalogue.update(changed)
+                self._sheet = replace(self.last(), key=b"", rows=())  # of very many sessions they are not there twice
                 sheet = self._sheet = self._kept(self._add_up(counted, sessions))
                 self._split = _NO_CALLS
             return sheet
 
     def some(self, sessions: Sequence[SessionSummary]) -> Mapping[str, Cost | None]:
-        """What each of these sessions cost, by unified id: no others are read, but those in the same files. Of the
-        sheet only these costs change."""
+        """What each of these sessions cost, by unified id: no others are read, but those in the same files. Of very
+        many those that there is no time for are missing (`read_calls`). Of the sheet only these costs change."""
         with self._work:
             entries, listed = self._listed()
             runs = _by_session(self._read_index(listed))
@@ -90,14 +94,14 @@ class CostCache:
                 if any(unified_id(one.source.agent, name) in found for name in (*one.callers, *one.names)):
                     paths.add(scrub(one.source.path))
             wanted = [one for one in entries if scrub(one.source.path) in paths]
-            counted = read_calls(wanted, self._adapters)
+            counted = read_calls(wanted, self._adapters, self._catalogue.seconds)
             self._catalogue.update(zip(wanted, counted, strict=True))
             before = {id(one): old for one, old in zip(counted, wanted, strict=True)}
             there = counted_at(counted, listed)[0]
             costs = {
                 name: self._book(found[name], *at, runs.get(name, ())).cost
                 for name, at in there.items()
-                if name in found
+                if name in found and at[0].counts(at[1])
             }
             self._split = _NO_CALLS
             # What was read only now is known from here on, and what the sheet says of it is of calls before these.
@@ -277,10 +281,13 @@ class CostCache:
             book = _Book(facts, cost, accounts.rows(), array("q", marks))
         return book
 
-    def _calls(self, entry: CachedSource, name: str) -> Sequence[Usage]:
+    def _calls(self, entry: CachedSource, name: str) -> Iterable[Usage]:
+        """The calls that the entry has under a name; to be gone through as often as one likes."""
+        if len(entry.names) + len(entry.callers) <= _FEW:
+            return CallsOf(entry.calls, name)
         if self._split[0] is not entry.calls:
             by_name: dict[str, list[Usage]] = defaultdict(list)
-            for call in entry.unpacked():
+            for call in unpacked(entry.calls):
                 by_name[call.session_id].append(call)
             self._split = (entry.calls, by_name)
         return self._split[1].get(name, ())

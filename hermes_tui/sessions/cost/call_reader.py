@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
-from functools import cache
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import cache, partial
+from itertools import chain
 
 import msgspec
 from msgspec.structs import replace
@@ -14,7 +15,8 @@ from hermes_tui.config import Price
 from hermes_tui.errors import HermesTuiError
 from hermes_tui.platform.helper_call import HelperCall
 from hermes_tui.sessions.adapters import AdapterBroken, Adapters
-from hermes_tui.sessions.catalogue.cache import CachedSource
+from hermes_tui.sessions.catalogue.cache import MANY, CachedSource
+from hermes_tui.sessions.catalogue.packed_calls import Packed, packed_calls, unpacked
 from hermes_tui.sessions.catalogue.snapshot import newest_first
 from hermes_tui.sessions.cost.prices import Prices
 from hermes_tui.sessions.cost.rates import Rate
@@ -23,10 +25,8 @@ from session_adapters.model import Problem
 from session_adapters.reading.bounds import Stint, is_cut
 from session_adapters.usage import Usage
 
-__all__ = ["MANY", "CallsAnswer", "CallsQuestion", "ask_helper", "read_calls"]
+__all__ = ["CallsAnswer", "CallsQuestion", "ask_helper", "read_calls"]
 
-MANY = 10_000
-"""Files: more than the largest homes that we know have, fewer than a store that is made to keep us busy."""
 _PATIENCE = 600.0
 """Seconds after which a process is given up."""
 
@@ -80,14 +80,26 @@ def ask_helper(question: CallsQuestion) -> CallsAnswer | None:
 
 
 def _counted(entry: CachedSource, adapter: Callable[[str], Adapter]) -> CachedSource:
-    kept: Sequence[Usage] = ()
+    """With the calls of all its sessions; trouble of any kind is one of its problems."""
+    kept: Callable[[], Iterable[Usage]] = tuple
     ids: Collection[str] | None = None
     if entry.calls is not None and not entry.call_problems:
         old = set(entry.uncounted)
-        kept = [call for call in entry.unpacked() if call.session_id not in old]
+        kept = partial(_of_others, entry.calls, old)
         ids = old.intersection(one.session_id for one in entry.summaries)
     problems: list[Problem] = []
-    return entry.with_calls([*kept, *_ask(adapter, entry, ids, problems.append)], problems)
+    try:
+        return entry.with_calls(packed_calls(chain(kept(), _ask(adapter, entry, ids, problems.append))), problems)
+    except AdapterBroken as error:
+        reason = str(error)
+    except Exception as error:
+        reason = f"the adapter failed while reading what it cost ({type(error).__name__}: {error})"
+    problems.append(Problem(agent=entry.source.agent, path=entry.source.path, reason=reason))
+    return entry.with_calls(packed_calls(kept()), problems)
+
+
+def _of_others(calls: Packed, sessions: Collection[str]) -> Iterator[Usage]:
+    return (call for call in unpacked(calls) if call.session_id not in sessions)
 
 
 def _ask(
@@ -95,32 +107,23 @@ def _ask(
     entry: CachedSource,
     ids: Collection[str] | None,
     report: Callable[[Problem], None],
-) -> Sequence[Usage]:
-    """What the adapter finds in a source, of all sessions if `ids` is None. Trouble of any kind is reported."""
-    source = entry.source
-    if not entry.summaries or (ids is not None and not ids):
-        return ()
-    try:
-        reader = adapter(source.agent)
+) -> Iterator[Usage]:
+    """What the adapter finds in a source, of all sessions if `ids` is None."""
+    if entry.summaries and (ids is None or ids):
+        reader = adapter(entry.source.agent)
         if is_cut(entry.problems) and not reader.sums_at_once:
-            return _some(reader, entry, ids, report)
-        return list(reader.usage(source, report, ids))
-    except AdapterBroken as error:
-        reason = str(error)
-    except Exception as error:
-        reason = f"the adapter failed while reading what it cost ({type(error).__name__}: {error})"
-    report(Problem(agent=source.agent, path=source.path, reason=reason))
-    return ()
+            yield from _some(reader, entry, ids, report)
+        else:
+            yield from reader.usage(entry.source, report, ids)
 
 
 def _some(
     adapter: Adapter, entry: CachedSource, ids: Collection[str] | None, report: Callable[[Problem], None]
-) -> Sequence[Usage]:
+) -> Iterator[Usage]:
     """The same of a source with more sessions than can be listed, the newest first, as far as that comes."""
     wanted = [
         one.session_id for one in sorted(entry.summaries, key=newest_first) if ids is None or one.session_id in ids
     ]
-    found: list[Usage] = []
     stint = Stint()
     for number, session_id in enumerate(wanted):
         if stint.over:
@@ -129,14 +132,13 @@ def _some(
             )
             report(Problem(agent=adapter.name, path=entry.source.path, reason=reason))
             break
-        found += adapter.usage(entry.source, report, (session_id,))
-    return found
+        yield from adapter.usage(entry.source, report, (session_id,))
 
 
 def _answer(question: CallsQuestion) -> CallsAnswer:
     os.nice(10)
     entries = read_calls(question.entries, Adapters(lambda: question.environment))
     prices = Prices(question.prices)
-    for model, provider in {(call.model, call.provider) for entry in entries for call in entry.unpacked()}:
+    for model, provider in {(call.model, call.provider) for entry in entries for call in unpacked(entry.calls)}:
         prices.of(model, provider)
     return CallsAnswer([replace(entry, summaries=(), problems=()) for entry in entries], prices.found)

@@ -93,8 +93,11 @@ class CostDesk:
         return _priced(sessions, lambda one: own.get(one.unified_id))
 
     def some_priced(self, sessions: Sequence[SessionSummary]) -> list[SessionSummary]:
-        """The same, for a few: what others cost is not added up for it."""
-        own = self._ledger.some([one for one in sessions if one.cost is None or one.partial])
+        """The same, for a few: what others cost is not added up for it, nor what was added up before."""
+        wanted = [one for one in sessions if one.cost is None or one.partial]
+        own = dict(self._ledger.known(wanted))
+        if len(own) < len(wanted):
+            own.update(self._ledger.some([one for one in wanted if one.unified_id not in own]))
         return _priced(sessions, lambda one: own.get(one.unified_id))
 
     def known(self, sessions: Sequence[SessionSummary]) -> list[SessionSummary]:

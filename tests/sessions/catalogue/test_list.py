@@ -293,3 +293,17 @@ def test_all_agents_are_merged(tiny_home: TinyHome, tmp_path: Path) -> None:
     tiny_home.add("two", at=START + timedelta(days=1))
     found = tiny_home.manager(tmp_path / "cache", "tiny", "copy").list()
     assert [one.unified_id for one in found] == ["tiny:two", "copy:two", "tiny:one", "copy:one"]
+
+
+def test_of_very_many_as_many_are_read_in_full_as_there_is_time_for(
+    tiny_home: TinyHome, manager: SessionManager, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(3):
+        tiny_home.add(f"large{number}", turns=200, filler=300)
+    listed = manager.list("tiny")
+    monkeypatch.setattr("hermes_tui.sessions.catalogue.exact.MANY", 2)
+    manager.catalogue.seconds = 0.0
+    assert [one.partial for one in manager.exact(listed)] == [True, True, True]
+    assert [one.partial for one in manager.exact(listed[:2])] == [False, False], "few are worth waiting for"
+    manager.catalogue.seconds = None
+    assert [one.partial for one in manager.exact(listed)] == [False, False, False]

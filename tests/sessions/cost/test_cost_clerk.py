@@ -14,6 +14,7 @@ import pytest
 
 from hermes_tui.errors import ValidationError
 from hermes_tui.platform.background import Worker
+from hermes_tui.sessions.catalogue.packed_calls import unpacked
 from hermes_tui.sessions.cost import call_reader
 from hermes_tui.tui.workers.cost_refresh import CostRefresh
 from spending import Spender
@@ -81,7 +82,7 @@ def test_nothing_in_the_directory_we_were_started_in_is_run(
     question = call_reader.CallsQuestion(manager.environment, manager.catalogue.entries(), {})
     answer = call_reader.ask_helper(question)
     assert answer is not None
-    assert [call.input_tokens for call in answer.entries[0].unpacked()] == [MILLION]
+    assert [call.input_tokens for call in unpacked(answer.entries[0].calls)] == [MILLION]
     assert not (checkout / "run").exists()
 
 

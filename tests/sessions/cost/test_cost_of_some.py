@@ -8,6 +8,7 @@ from pathlib import Path
 
 import apsw
 import pytest
+from msgspec.structs import replace
 
 from hermes_tui.sessions.manager import SessionManager
 from session_adapters.base import Environment, Report, Source
@@ -130,6 +131,30 @@ def test_what_there_is_no_time_to_add_up_is_said_and_goes_on(
     after = manager_of(home, tmp_path / "cache")
     after.catalogue.refresh()
     assert (after.costs.sheet().rows, after.costs.sheet().own) == (sheet.rows, sheet.own)
+
+
+def test_json_of_very_many_adds_up_what_there_is_time_for_and_goes_on(
+    home: Path, tmp_path: Path, asked: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of 100,000 small files `list --json` read all, and priced once more what it knew: 30 s of the processor."""
+    whole = manager_of(home, tmp_path / "other")
+    sheet = whole.exact(whole.list())
+    manager_of(home, tmp_path / "cache").list()
+    monkeypatch.setattr("hermes_tui.sessions.cost.call_reader.MANY", 0)
+
+    before = len(sheet)
+    while before:
+        asked.clear()
+        manager = manager_of(home, tmp_path / "cache")
+        manager.catalogue.seconds = 0.0
+        rows = manager.exact(manager.list())
+        assert len(asked) == 1, "one file in each run makes progress"
+        pending = manager.pending_costs(rows)
+        assert len(pending) < before
+        before = len(pending)
+        expected = [replace(one, cost=None) if one.unified_id in pending else one for one in sheet]
+        assert rows == expected
+        manager.catalogue.close()
 
 
 def test_what_was_added_up_for_json_is_what_the_table_shows(tmp_path: Path) -> None:

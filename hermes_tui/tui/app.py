@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from textual.await_complete import AwaitComplete
     from textual.driver import Driver
     from textual.notifications import SeverityLevel
+    from textual.timer import Timer
 
     from hermes_tui.attention.monitor import AttentionReport
     from hermes_tui.lifecycle.lanes import Board
@@ -56,8 +57,9 @@ if TYPE_CHECKING:
 
 __all__ = ["HermesApp", "clear_up"]
 
-_LITTER = 8
-"""Screens that were left between two looks for what of them is to be let go: some ten thousand objects."""
+_LITTER = 1.0
+"""Seconds from a screen that was left to a look for what of it is to be let go: some ten thousand objects, whose room
+nobody gives back once eight of them have lain about together."""
 _PUT_UP = 2000
 """Turns of the event loop, of a millisecond at least, after which a key no longer waits for a screen that is being
 put up. Not seconds: where there is no processor for it, putting it up takes as long as it takes."""
@@ -107,7 +109,7 @@ class HermesApp(AppActions, inherit_bindings=False):
         self._painted = painted
         self.splash = splash
         self._leaving = False
-        self._screens_left = 0
+        self._litter: Timer | None = None
         self._left_early: int | None = None
         self._running_loop: asyncio.AbstractEventLoop | None = None
         self._badges = {name: label.badge for name, label in manager.saved_labels.items()}
@@ -371,10 +373,13 @@ class HermesApp(AppActions, inherit_bindings=False):
 
     def pop_screen(self) -> AwaitComplete:
         """A screen that was left, and all it had read, is a cycle, which Python looks for too seldom."""
-        self._screens_left += 1
-        if self._screens_left % _LITTER == 0:
-            self.call_after_refresh(gc.collect)
+        if self._litter is None:
+            self._litter = self.set_timer(_LITTER, self._clear_litter)
         return super().pop_screen()
+
+    def _clear_litter(self) -> None:
+        self._litter = None
+        gc.collect()
 
     def action_command_palette(self) -> None:
         """Everything that can be done here, by name."""

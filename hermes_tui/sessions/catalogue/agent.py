@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from functools import partial
-from heapq import heappush, heappushpop
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import PurePath
 from typing import NamedTuple
@@ -18,20 +16,17 @@ from hermes_tui.sessions.catalogue.growing_sessions import WarmCounters
 from hermes_tui.sessions.catalogue.interning import share_strings
 from hermes_tui.sessions.catalogue.read_source import failure, is_left, is_torn, read_source
 from hermes_tui.sessions.catalogue.snapshot import AgentPlace
+from hermes_tui.sessions.catalogue.source_listing import SourceListing
 from hermes_tui.sessions.catalogue.unreadable import Key, Unreadable
 from session_adapters.base import Adapter, Liveness, Source
 from session_adapters.model import Problem, SessionSummary
 from session_adapters.reading.bounds import TOO_MANY, is_cut
 
-__all__ = ["GONE_KEPT", "MOST_SOURCES", "AgentSessions", "agents_of"]
+__all__ = ["GONE_KEPT", "AgentSessions", "agents_of"]
 
 
 GONE_KEPT = 100
 """Sessions of an agent that are gone and still listed, the last ones: over weeks thousands come and go."""
-
-MOST_SOURCES = 50_000
-"""Sources of an agent that are listed, the newest: five times as many as the largest homes that we know have. Of a
-million small files the list alone would take gigabytes."""
 
 _UNSHARED = 20_000
 """Sources that are kept as they come out of the file where nobody asks for less: to share strings takes longer."""
@@ -172,14 +167,11 @@ class AgentSessions:
         """Stat all sources; how many are new or changed. `read_new` must follow. `again`: see `Catalogue.refresh`."""
         problems: list[Problem] = []
         failures: list[Exception] = []
-        listing = partial(_as_far_as_it_comes, lambda: adapter.sources(problems.append), failures)
-        coming, left = listing(), 0
-        found, todo = self._compared(islice(coming, MOST_SOURCES), again)
-        if next(coming, None) is not None:
+        listing = SourceListing(lambda: adapter.sources(problems.append), failures)
+        found, todo = self._compared(listing.first(), again)
+        if listing.more:
             problems.clear()
-            failures.clear()
-            newest, left = _newest(listing(), MOST_SOURCES)
-            found, todo = self._compared(newest, again)
+            found, todo = self._compared(listing.newest(), again)
         try:
             roots = tuple(adapter.roots())
         except Exception as error:
@@ -191,14 +183,14 @@ class AgentSessions:
         left_out: set[str] = set()
         for key in self.entries.keys() - found.keys():
             # Not seen because of an unreadable directory, or of newer ones, is not the same as gone.
+            entry = self.entries[key]
             if failures or _is_hidden(key[0], hidden):
-                found[key] = self.entries[key]
+                found[key] = entry
                 continue
             gone = True
-            if left and os.path.lexists(key[0]):
-                left_out.update(self.entries[key].names)
-        if left:
-            reason = f"{TOO_MANY}: {left:,} older files are left out"
+            left_out.update(entry.names if listing.left and os.path.lexists(key[0]) else ())
+        if listing.left:
+            reason = f"{TOO_MANY}: {listing.left:,} older files are left out"
             problems.append(Problem(agent=self.agent, path="", reason=reason))
         place = AgentPlace(agent=self.agent, label=adapter.label, roots=roots)
         self._looked = _Looked(found, todo, gone, left_out, tuple(problems), place)
@@ -310,27 +302,6 @@ def agents_of(names: Iterable[str]) -> dict[str, AgentSessions]:
     """All of these: what is known of sources that grow is kept for them together."""
     warm = WarmCounters()
     return {name: AgentSessions(name, warm) for name in names}
-
-
-def _as_far_as_it_comes(sources: Callable[[], Iterable[Source]], failures: list[Exception]) -> Iterator[Source]:
-    """What an adapter lists, and why it does not go on."""
-    try:
-        yield from sources()
-    except Exception as error:
-        failures.append(error)
-
-
-def _newest(sources: Iterable[Source], most: int) -> tuple[Sequence[Source], int]:
-    """The `most` sources that were changed last, in their order, and how many others there are."""
-    kept: list[tuple[float, int, Source]] = []
-    number = -1
-    for number, source in enumerate(sources):
-        if number < most:
-            heappush(kept, (source.modified, -number, source))
-        else:
-            heappushpop(kept, (source.modified, -number, source))
-    kept.sort(key=lambda one: -one[1])
-    return [source for *_, source in kept], number + 1 - len(kept)
 
 
 def _distinct(summaries: Iterable[SessionSummary]) -> Sequence[SessionSummary]:

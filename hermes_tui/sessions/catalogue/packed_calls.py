@@ -1,7 +1,7 @@
-"""What the model calls of a source used, as it is kept: of a long session never all in memory.
+"""What the model calls of a source used, as it is kept.
 
-Some calls together are MessagePack, compressed, behind the length of that in four bytes, little-endian; then the
-next. They are kept as they are where a number is too large for MessagePack.
+Of a long session never all are in memory: some calls together are MessagePack, compressed, behind the length of that
+in four bytes, little-endian; then the next. They are kept as they are where a number is too large for MessagePack.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from hermes_tui.sessions.catalogue.snapshot import Snapshot
 from hermes_tui.sessions.manager import SessionManager
 from tiny_home import START, TinyHome
 
-MOST = "hermes_tui.sessions.catalogue.agent.MOST_SOURCES"
+MOST = "hermes_tui.sessions.catalogue.source_listing.MOST_SOURCES"
 PICTURED = "hermes_tui.sessions.catalogue.cache.PICTURED"
 
 

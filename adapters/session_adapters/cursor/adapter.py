@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from session_adapters.base import (
@@ -21,7 +21,7 @@ from session_adapters.base import (
 from session_adapters.cursor import places
 from session_adapters.cursor.chat_store.reader import ChatReader, ChatShelf, count_chat
 from session_adapters.cursor.document import CursorDocumentStore, document_summaries
-from session_adapters.cursor.editor_store.database import EditorShelf, editor_summaries, has_session
+from session_adapters.cursor.editor_store.database import EditorShelf, Kept, editor_summaries, has_session
 from session_adapters.cursor.facts import CursorFacts, CursorReader, CursorStore, CursorTranscript, linked
 from session_adapters.cursor.lines import LineBuilder, count_lines, transcript_facts
 from session_adapters.cursor.native import live_sessions, resume_command
@@ -40,7 +40,7 @@ from session_adapters.reading.units import UNREADABLE, Lost, SessionGone, readin
 from session_adapters.session_counts import SessionFold, messages_usage
 from session_adapters.text import scrub
 from session_adapters.transcript import END_MESSAGES, PAGE, Transcript
-from session_adapters.usage import Usage
+from session_adapters.usage import Counted, Usage
 
 __all__ = ["CursorAdapter"]
 
@@ -70,11 +70,22 @@ class CursorAdapter(Adapter):
 
     def summaries(self, source: Source, report: Report, *, exact: bool = False) -> Sequence[SessionSummary]:
         """See `Adapter.summaries`."""
+        return self._listed(source, report, exact=exact)
 
+    def counter(self, source: Source) -> Callable[[Source, Report], Counted] | None:
+        """See `Adapter.counter`: of the editor's databases."""
+        if source.layout != places.EDITOR:
+            return None
+        kept = Kept()
+        return lambda one, report: (self._listed(one, report, exact=True, kept=kept), None)
+
+    def _listed(
+        self, source: Source, report: Report, *, exact: bool, kept: Kept | None = None
+    ) -> Sequence[SessionSummary]:
         lost = Damage()
         found: list[SessionSummary] = []
         try:
-            found = self._summaries(source, lost, exact)
+            found = self._summaries(source, lost, exact, kept)
         except (DatabaseMissing, FileNotFoundError):  # gone since it was listed
             pass
         except UNREADABLE as error:
@@ -82,9 +93,9 @@ class CursorAdapter(Adapter):
         report_damage(source, lost, report)
         return found
 
-    def _summaries(self, source: Source, damaged: Damage, exact: bool) -> list[SessionSummary]:
+    def _summaries(self, source: Source, damaged: Damage, exact: bool, kept: Kept | None) -> list[SessionSummary]:
         if source.layout == places.EDITOR:
-            return editor_summaries(source.path, source.root, source.size, damaged, exact=exact)
+            return editor_summaries(source.path, source.root, source.size, damaged, exact=exact, kept=kept)
         if source.layout == places.DOCUMENT:
             return document_summaries(source.path, source.size, damaged, exact=exact)
         if source.layout == places.CHAT:

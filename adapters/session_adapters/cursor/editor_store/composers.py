@@ -12,7 +12,7 @@ from typing import Any
 from zlib import crc32
 
 from session_adapters.cursor.editor_store.bubbles import bubble_of, messages_of_bubble, workspace_of
-from session_adapters.cursor.editor_store.state import EditorState, Note
+from session_adapters.cursor.editor_store.state import BUBBLES, EditorState, Note
 from session_adapters.cursor.facts import CursorFacts, CursorReader, CursorUnit, unique_ids
 from session_adapters.cursor.pieces import real_model
 from session_adapters.cursor.places import uri_path
@@ -23,7 +23,6 @@ from session_adapters.reading.sqlite_limits import SESSION_ROWS
 
 __all__ = ["NEWEST", "ComposerReader", "TabReader", "composer_directory", "count_composer", "count_tab", "tabs_of"]
 
-_BUBBLES = "bubbleId:"
 NEWEST = 40
 """Bubbles that are looked into whenever the database has changed; of those before them a change is seen by size."""
 _TABS = "workbench.panel.aichat.view.aichat.chatdata"
@@ -52,7 +51,7 @@ class ComposerReader(CursorReader):
     def listed(self) -> list[CursorUnit]:
         """The units, without stamps."""
         found = [(name, *self._headers[place]) for name, place in self.numbered(id_ for id_, _ in self._headers)]
-        return [CursorUnit(name, f"{_BUBBLES}{self.facts.id}:{id_}", (), str(role)) for name, id_, role in found]
+        return [CursorUnit(name, f"{BUBBLES}{self.facts.id}:{id_}", (), str(role)) for name, id_, role in found]
 
     def units(self, most: int = SESSION_ROWS) -> list[CursorUnit]:
         """See `CursorReader.units`."""

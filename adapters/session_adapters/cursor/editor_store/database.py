@@ -22,6 +22,7 @@ from session_adapters.cursor.editor_store.state import COMPOSERS, EditorState, N
 from session_adapters.cursor.facts import CursorReader, CursorStore
 from session_adapters.cursor.places import uri_path, workspace_databases
 from session_adapters.cursor.records import COMPOSER, Composer, decoded, dig, items, word
+from session_adapters.growing.sessions import KeptSessions, Recounted
 from session_adapters.model import SessionSummary
 from session_adapters.reading.bounds import TOO_LARGE, Stint
 from session_adapters.reading.damaged_places import Damage, reason_of
@@ -29,7 +30,7 @@ from session_adapters.reading.files import read_small
 from session_adapters.reading.sqlite import DatabaseUnreadable, read_database
 from session_adapters.reading.units import Lost, SessionGone
 
-__all__ = ["EditorShelf", "editor_summaries", "has_session"]
+__all__ = ["EditorShelf", "Kept", "editor_summaries", "has_session"]
 
 T = TypeVar("T")
 FULL_SIZE = 4 << 20
@@ -58,22 +59,38 @@ def _composer(session_id: str, row: StoredValue, note: Note) -> Composer | None:
         return None
 
 
-def editor_summaries(path: str, user: str, size: int, damaged: Damage, *, exact: bool) -> list[SessionSummary]:
-    """Every conversation in the database. `user` is the editor's directory. Raises `DatabaseUnreadable`."""
+Kept = KeptSessions[SessionSummary, None]
+"""What the conversations of a database came to."""
+_Told = dict[str, Recounted[SessionSummary, None]]
 
-    def read(connection: apsw.Connection) -> tuple[list[SessionSummary], Damage]:
+
+def editor_summaries(
+    path: str, user: str, size: int, damaged: Damage, *, exact: bool, kept: Kept | None = None
+) -> list[SessionSummary]:
+    """Every conversation in the database; those that are what they were as they are `kept`. `user` is the editor's
+    directory. Raises `DatabaseUnreadable`."""
+    kept = Kept() if kept is None else kept
+
+    def read(connection: apsw.Connection) -> tuple[list[SessionSummary], _Told, Damage]:
         lost = Damage()
         keep = lost.add
         state = EditorState(connection)
         deadline = time.monotonic() + FULL_SECONDS
         full = exact or size <= FULL_SIZE
         found: list[SessionSummary] = []
+        told: _Told = {}
         headers = _headers(state, keep)
         stint = Stint()
         for number, (session_id, row) in enumerate(state.composers(keep)):
             if stint.over and not exact:
                 keep("table cursorDiskKV", f"{TOO_LARGE}: {number} conversations are read, no more")
                 break
+            mark = state.mark(session_id, row, headers.get(session_id)) if exact else None
+            same = kept.same(session_id, mark)
+            if same is not None:
+                told[session_id] = same
+                found.append(same.counted)
+                continue
             composer = _composer(session_id, row, keep)
             reader = ComposerReader(state, session_id, composer, headers.get(session_id)) if composer else None
             if reader is None or reader.is_empty:
@@ -81,14 +98,17 @@ def editor_summaries(path: str, user: str, size: int, damaged: Damage, *, exact:
             fold = count_composer(reader, exact=full and time.monotonic() < deadline)
             lost.extend(reader.damage)
             found.append(fold.summary(reader.seen(partial=fold.partial), path))
+            told[session_id] = Recounted(found[-1], None if fold.partial or reader.damage else mark)
         for tab in tabs_of(state, folder_of(path, keep), keep):
             counts = count_tab(tab)
             lost.extend(tab.lost)
             found.append(counts.summary(tab.facts, path))
-        return found, lost
+        return found, told, lost
 
-    found, lost = read_database(path, read, timeout=_TIMEOUT)
+    found, told, lost = read_database(path, read, timeout=_TIMEOUT)
     damaged.extend(lost)
+    kept.keep(told, ())
+    kept.forget_others(told)
     return _placed(_with_parents(found), user)
 
 

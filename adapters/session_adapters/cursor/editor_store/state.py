@@ -11,16 +11,19 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
+from zlib import crc32
 
 import apsw
 
 from session_adapters.cursor.facts import CONTENT_LIMIT
+from session_adapters.growing.sessions import Mark
 from session_adapters.reading.sqlite import DatabaseUnreadable
 from session_adapters.reading.sqlite_limits import Ration, held
 from session_adapters.reading.sqlite_rows import DAMAGE, as_text, columns
 
-__all__ = ["COMPOSERS", "EditorState", "Note", "StoredValue"]
+__all__ = ["BUBBLES", "COMPOSERS", "EditorState", "Note", "StoredValue"]
 
+BUBBLES = "bubbleId:"
 COMPOSERS = "composerData:"
 _PAGE = 50
 """Conversations asked for at once."""
@@ -75,6 +78,16 @@ class EditorState:
             if not rows:
                 return
             after = as_text(rows[-1][0]) or ""
+
+    def mark(self, session_id: str, row: StoredValue, *more: object) -> Mark | None:
+        """Changes with a conversation and with each of its bubbles: a key that is written again gets a new row. The
+        index tells, of gigabytes beside it nothing is read. None where it cannot tell. `more` belongs to it."""
+        query = "SELECT count(*), total(rowid) FROM cursorDiskKV WHERE key > ?1 || ':' AND key < ?1 || ';'"
+        try:
+            found = self._connection.execute(query, (f"{BUBBLES}{session_id}",)).fetchone()
+        except (*DAMAGE, apsw.SQLError):  # a table without numbers of rows is not the editor's
+            return None
+        return (crc32(row.data or b""), row.size, *(found or ()), *more)
 
     def disk(self, keys: Sequence[str], note: Note, ration: Ration | None = None) -> dict[str, StoredValue]:
         """The values of these keys, in their order, as far as there is room."""

@@ -60,6 +60,9 @@ __all__ = ["HermesApp", "clear_up"]
 _LITTER = 1.0
 """Seconds from a screen that was left to a look for what of it is to be let go: some ten thousand objects, whose room
 nobody gives back once eight of them have lain about together."""
+_LOOKED_THROUGH = 2_000
+"""Sessions that such a look goes through in a time that nobody feels; with more of them more screens are waited for."""
+_MOST_LEFT = 8
 _PUT_UP = 2000
 """Turns of the event loop, of a millisecond at least, after which a key no longer waits for a screen that is being
 put up. Not seconds: where there is no processor for it, putting it up takes as long as it takes."""
@@ -110,6 +113,7 @@ class HermesApp(AppActions, inherit_bindings=False):
         self.splash = splash
         self._leaving = False
         self._litter: Timer | None = None
+        self._screens_left = 0
         self._left_early: int | None = None
         self._running_loop: asyncio.AbstractEventLoop | None = None
         self._badges = {name: label.badge for name, label in manager.saved_labels.items()}
@@ -373,12 +377,14 @@ class HermesApp(AppActions, inherit_bindings=False):
 
     def pop_screen(self) -> AwaitComplete:
         """A screen that was left, and all it had read, is a cycle, which Python looks for too seldom."""
-        if self._litter is None:
+        self._screens_left += 1
+        worth_a_look = min(len(self.main.snapshot.sessions) // _LOOKED_THROUGH + 1, _MOST_LEFT)
+        if self._litter is None and self._screens_left >= worth_a_look:
             self._litter = self.set_timer(_LITTER, self._clear_litter)
         return super().pop_screen()
 
     def _clear_litter(self) -> None:
-        self._litter = None
+        self._litter, self._screens_left = None, 0
         gc.collect()
 
     def action_command_palette(self) -> None:

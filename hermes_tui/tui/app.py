@@ -61,7 +61,7 @@ _LITTER = 1.0
 """Seconds from a screen that was left to a look for what of it is to be let go: some ten thousand objects, whose room
 nobody gives back once eight of them have lain about together."""
 _LOOKED_THROUGH = 2_000
-"""Sessions that such a look goes through in a time that nobody feels; with more of them more screens are waited for."""
+"""Sessions that such a look goes through in a time that nobody feels; with more of them it waits for more screens."""
 _MOST_LEFT = 8
 _PUT_UP = 2000
 """Turns of the event loop, of a millisecond at least, after which a key no longer waits for a screen that is being

@@ -219,6 +219,9 @@ class Running:
         self.run("send-keys", "-l", prompt)
         for _ in range(10):
             time.sleep(1)  # some take a return that comes at once for a part of what was pasted
+            if prompt not in self.screen():  # Gemini shows its box before it reads keys
+                self.run("send-keys", "-l", prompt)
+                time.sleep(1)
             self.run("send-keys", "Enter")
             for _ in range(40):
                 if len(self.model.requests) > asked:

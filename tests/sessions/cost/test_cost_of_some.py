@@ -10,6 +10,7 @@ import apsw
 import pytest
 from msgspec.structs import replace
 
+from hermes_tui.sessions.catalogue.cache import CachedSource
 from hermes_tui.sessions.manager import SessionManager
 from session_adapters.base import Environment, Report, Source
 from session_adapters.registry import adapter_class
@@ -173,6 +174,27 @@ def test_what_was_added_up_for_json_is_what_the_table_shows(tmp_path: Path) -> N
     assert not manager.pending_costs(listed)
     shown = {one.session_id: one.cost and one.cost.input_tokens for one in listed}
     assert shown == {"grown": 1_010, "same": 10}
+
+
+def test_a_source_of_many_sessions_is_not_gone_through_for_each(
+    store: Callable[..., Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a database of 35,000 sessions JSON took 80 s of the processor."""
+    manager = SessionManager(Environment(home=store("hermes", "home")), cache_dir=tmp_path, agents=("hermes",))
+    listed = manager.list()
+    names, asked = CachedSource.names, 0
+    assert isinstance(names, property) and names.fget is not None
+    told = names.fget
+
+    def counted(entry: CachedSource) -> object:
+        nonlocal asked
+        asked += 1
+        return told(entry)
+
+    monkeypatch.setattr(CachedSource, "names", property(counted))
+    assert any(one.cost for one in manager.exact(listed))
+    sources = len(manager.catalogue.entries())
+    assert len(listed) > 10 * sources >= asked, "a few times each"
 
 
 def test_what_shares_a_file_with_what_was_printed_is_not_shown_as_it_was(

@@ -79,10 +79,11 @@ def is_crowded(data: bytes) -> bool:
 
 
 class Stint:
-    """The time that the processor has worked since this was made."""
+    """The time that the processor has worked in this thread since this was made."""
 
-    def __init__(self) -> None:
-        self._end = time.thread_time() + LIST_SECONDS
+    def __init__(self, seconds: float | None = None) -> None:
+        """`seconds` are enough; None: as many as a list of one source may take."""
+        self._end = time.thread_time() + (LIST_SECONDS if seconds is None else seconds)
 
     @property
     def over(self) -> bool:

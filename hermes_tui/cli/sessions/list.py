@@ -59,7 +59,7 @@ def list_(
         raise ValidationError(f"one agent can be asked for, not {agent!r} and {named!r}")
     agent = agent or named
     manager = manager_of(context.find_root().obj.home)
-    hurry(manager)
+    hurry(manager, reads_again=as_json)
     limit = options.pop("limit")
     # One more than is shown tells whether there are more; a limit that is wrong is refused as it was given.
     asked = limit + 1 if limit >= 0 else limit
@@ -83,7 +83,7 @@ def list_(
 def _mention_the_inexact(rows: Sequence[SessionSummary], pending: int) -> None:
     """Say on standard error what the rows lack (law 4); of `pending` of them the cost."""
     if partial := sum(one.partial for one in rows):
-        stderr.say(f"hermes-tui: {partial:,} of these are read at their ends only: their figures are the least")
+        stderr.say(f"hermes-tui: {partial:,} of these are read at their ends only: their figures are lower bounds")
     if pending:
         stderr.say(f"hermes-tui: the cost of {pending:,} of these is not added up yet; the same command goes on")
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
+from math import inf
 from pathlib import PurePath
 from typing import NamedTuple
 
@@ -20,7 +20,7 @@ from hermes_tui.sessions.catalogue.source_listing import SourceListing
 from hermes_tui.sessions.catalogue.unreadable import Key, Unreadable
 from session_adapters.base import Adapter, Liveness, Source
 from session_adapters.model import Problem, SessionSummary
-from session_adapters.reading.bounds import TOO_MANY, is_cut
+from session_adapters.reading.bounds import TOO_MANY, Stint, is_cut
 
 __all__ = ["GONE_KEPT", "AgentSessions", "agents_of"]
 
@@ -224,13 +224,12 @@ class AgentSessions:
         """Read what `look` found, the newest first where the time of the processor that it may take is given (one
         source is always read); whether anything was read or dropped."""
         looked, self._looked = self._looked, _Looked({}, [], False, (), (), None)
-        todo, until = looked.todo, None
+        todo, stint = looked.todo, Stint(inf if seconds is None else seconds)
         if seconds is not None:
             todo.sort(key=lambda one: -one[1].modified)
-            until = time.thread_time() + seconds
         done = 0
         for key, source, exact in todo:
-            if done and until is not None and time.thread_time() > until:
+            if done and stint.over:
                 break
             known = self.entries.get(key)
             looked.found[key] = self._kept(key, known, self.read(adapter, source, exact=exact).with_calls_of(known))

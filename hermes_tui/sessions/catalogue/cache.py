@@ -24,7 +24,6 @@ from session_adapters.reading.bounds import is_cut
 from session_adapters.registry import BUILT_IN
 
 __all__ = [
-    "MANY",
     "PICTURED",
     "TOGETHER",
     "CachedSource",
@@ -44,8 +43,6 @@ TOGETHER = 1000
 """Entries in one part."""
 PICTURED = 5_000
 """Sessions in the first picture: decoded before anything is shown, and written beside the entries each time."""
-MANY = 10_000
-"""Sources: more than the largest homes that we know have, fewer than a store that is made to keep us busy."""
 
 
 class CachedSource(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

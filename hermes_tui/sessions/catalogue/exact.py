@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from math import inf
 from typing import TYPE_CHECKING, TypeVar
 
 from msgspec.structs import replace
 
-from hermes_tui.sessions.catalogue.cache import MANY
 from hermes_tui.sessions.catalogue.catalogue import Catalogue
+from hermes_tui.sessions.catalogue.source_listing import MANY
 from session_adapters.model import SessionSummary
+from session_adapters.reading.bounds import Stint
 
 if TYPE_CHECKING:
     from hermes_tui.sessions.cost.service import CostDesk
@@ -29,17 +30,12 @@ def exact(catalogue: Catalogue, costs: CostDesk | None, sessions: Sequence[Row])
     `partial`, or without a cost."""
     agents = tuple(dict.fromkeys(one.agent for one in sessions))
     partial = {one.unified_id for one in sessions if one.partial}
-    catalogue.complete(_patience(catalogue.seconds if len(partial) > MANY else None), agents, partial)
+    stint = Stint(catalogue.seconds) if catalogue.seconds is not None and len(partial) > MANY else Stint(inf)
+    catalogue.complete(lambda: stint.over, agents, partial)
     known = [catalogue.summary(one.agent, one.session_id) or one for one in sessions]
     if costs is not None and known:
         known = costs.some_priced(costs.tagged(known))
     return [_updated(one, now) for one, now in zip(sessions, known, strict=True)]
-
-
-def _patience(seconds: float | None) -> Callable[[], bool]:
-    """Tells when so much of the processor's time is over."""
-    until = None if seconds is None else time.thread_time() + seconds
-    return lambda: until is not None and time.thread_time() > until
 
 
 def _updated(one: Row, now: SessionSummary) -> Row:

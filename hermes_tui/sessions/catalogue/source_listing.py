@@ -8,11 +8,13 @@ from itertools import islice
 
 from session_adapters.base import Source
 
-__all__ = ["MOST_SOURCES", "SourceListing"]
+__all__ = ["MANY", "MOST_SOURCES", "SourceListing"]
 
+MANY = 10_000
+"""Sources: more than the largest homes that we know have, fewer than a store that is made to keep us busy. What is
+done to more of them has an end."""
 MOST_SOURCES = 50_000
-"""Sources of an agent that are listed: five times as many as the largest homes that we know have. Of a million small
-files the list alone would take gigabytes."""
+"""Sources of an agent that are listed. Of a million small files the list alone would take gigabytes."""
 
 
 class SourceListing:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache, partial
 from itertools import chain
+from math import inf
 
 import msgspec
 from msgspec.structs import replace
@@ -15,9 +15,10 @@ from hermes_tui.config import Price
 from hermes_tui.errors import HermesTuiError
 from hermes_tui.platform.helper_call import HelperCall
 from hermes_tui.sessions.adapters import AdapterBroken, Adapters
-from hermes_tui.sessions.catalogue.cache import MANY, CachedSource
+from hermes_tui.sessions.catalogue.cache import CachedSource
 from hermes_tui.sessions.catalogue.packed_calls import Packed, packed_calls, unpacked
 from hermes_tui.sessions.catalogue.snapshot import newest_first
+from hermes_tui.sessions.catalogue.source_listing import MANY
 from hermes_tui.sessions.cost.prices import Prices
 from hermes_tui.sessions.cost.rates import Rate
 from session_adapters.base import Adapter, Environment
@@ -60,13 +61,13 @@ def read_calls(
     adapter = cache(adapters.get)  # which looks at the whole environment each time
     found = list(entries)
     todo = [number for number, entry in enumerate(found) if not entry.is_counted and is_due(entry)]
-    until = None
+    stint = Stint(inf)
     if seconds is not None and len(todo) > MANY:
         todo.sort(key=lambda number: -found[number].source.modified)
-        until = time.thread_time() + seconds
+        stint = Stint(seconds)
     for number in todo:
         found[number] = _counted(found[number], adapter)
-        if until is not None and time.thread_time() > until:
+        if stint.over:
             break
     return found
 

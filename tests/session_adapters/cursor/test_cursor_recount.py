@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +11,7 @@ import pytest
 from chances import TIMES, chance
 from cursor_store import Editor, adapter_for
 from recounts import counting, whole
-from sample_homes import HOMES, quiet
-from session_adapters.base import Environment
 from session_adapters.cursor.editor_store.composers import ComposerReader
-from session_adapters.registry import adapter_class
-from support import STORES
 
 STEPS = 40
 
@@ -56,17 +51,6 @@ def test_what_changed_comes_to_the_same_as_all_of_it(seed: int, tmp_path: Path) 
         for _ in range(dice.choice((1, 1, 1, 8))):
             write(editor, dice, step)
         assert count() == whole(adapter_for(tmp_path)), step
-
-
-@pytest.mark.parametrize("name", [name for name in HOMES if name.startswith("cursor/")])
-def test_real_databases_come_to_the_same(name: str, tmp_path: Path) -> None:
-    home = tmp_path / "home"
-    shutil.copytree(STORES / name, home, symlinks=True)
-    adapter = adapter_class("cursor")(Environment(home=home, variables={}, proc=tmp_path / "proc"))
-    for source in adapter.sources(quiet):
-        if (counter := adapter.counter(source)) is not None:
-            for _ in range(2):
-                assert list(counter(source, quiet)[0]) == list(adapter.summaries(source, quiet, exact=True))
 
 
 def test_only_what_changed_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

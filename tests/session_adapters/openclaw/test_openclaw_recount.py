@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import random
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -12,13 +11,11 @@ import pytest
 
 from chances import TIMES, chance
 from openclaw_store import Database, adapter_for
-from sample_homes import HOMES, quiet
-from session_adapters.base import Adapter, Environment
+from sample_homes import quiet
+from session_adapters.base import Adapter
 from session_adapters.model import Problem, SessionSummary
 from session_adapters.openclaw.events import read_events
 from session_adapters.reading.sqlite import DatabaseUnreadable
-from session_adapters.registry import adapter_class
-from support import STORES
 
 STEPS = 40
 
@@ -74,17 +71,6 @@ def test_what_changed_comes_to_the_same_as_all_of_it(seed: int, tmp_path: Path) 
         summaries, calls = counter(source, problems.append)
         assert calls is None
         assert (list(summaries), problems) == whole(adapter_for(tmp_path)), step
-
-
-@pytest.mark.parametrize("name", [name for name in HOMES if name.startswith("openclaw/")])
-def test_real_databases_come_to_the_same(name: str, tmp_path: Path) -> None:
-    home = tmp_path / "home"
-    shutil.copytree(STORES / name, home, symlinks=True)
-    adapter = adapter_class("openclaw")(Environment(home=home, variables={}, proc=tmp_path / "proc"))
-    for source in adapter.sources(quiet):
-        if (counter := adapter.counter(source)) is not None:
-            for _ in range(2):
-                assert list(counter(source, quiet)[0]) == list(adapter.summaries(source, quiet, exact=True))
 
 
 def test_only_what_changed_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

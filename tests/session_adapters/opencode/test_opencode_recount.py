@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import random
-import shutil
 from contextlib import closing
 from pathlib import Path
 
@@ -14,14 +13,13 @@ import pytest
 from chances import TIMES, chance
 from opencode_store import Store, adapter_for
 from recounts import counting, whole
-from sample_homes import HOMES, quiet
+from sample_homes import quiet
 from session_adapters.growing import sessions
 from session_adapters.opencode import recount
 from session_adapters.opencode.schema import sessions_of
 from session_adapters.opencode.tables import OpenCodeRows
 from session_adapters.opencode.units import OpenCodeUnit
 from session_adapters.reading.sqlite import read_database
-from support import STORES
 
 STEPS = 50
 
@@ -86,18 +84,6 @@ def test_what_changed_comes_to_the_same_as_all_of_it(seed: int, tmp_path: Path) 
         (source,) = store.adapter.sources(quiet)
         fresh = adapter_for(tmp_path)
         assert list(store.adapter.usage(source, quiet)) == list(fresh.usage(source, quiet)), step
-
-
-@pytest.mark.parametrize("name", [name for name in HOMES if name.startswith("opencode/")])
-def test_real_databases_come_to_the_same(name: str, tmp_path: Path) -> None:
-    shutil.copytree(STORES / name, tmp_path / "home", symlinks=True)
-    adapter = adapter_for(tmp_path / "home")
-    sources = [one for one in adapter.sources(quiet) if one.path.endswith(".db")]
-    for source in sources:
-        counter = adapter.counter(source)
-        assert counter is not None
-        for _ in range(2):
-            assert counter(source, quiet)[0] == adapter.summaries(source, quiet, exact=True)
 
 
 def test_only_what_changed_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -120,3 +120,18 @@ def test_a_file_that_was_written_anew_is_read_anew(tmp_path: Path) -> None:
     path.unlink()
     path.write_bytes(whole.replace(b"findable", b"some new title"))
     says("some new title")
+
+
+@pytest.mark.parametrize("agent", ("cursor", "openclaw", "opencode"))
+def test_a_database_comes_to_the_same(agent: str, tmp_path: Path) -> None:
+    counted = 0
+    for name in (name for name in HOMES if name.startswith(f"{agent}/")):
+        home = tmp_path / name
+        shutil.copytree(STORES / name, home, symlinks=True)
+        adapter = adapter_class(agent)(Environment(home=home, variables={}, proc=tmp_path / "proc"))
+        for source in adapter.sources(quiet):
+            if (counter := adapter.counter(source)) is not None:
+                counted += 1
+                for _ in range(2):
+                    assert list(counter(source, quiet)[0]) == list(adapter.summaries(source, quiet, exact=True))
+    assert counted

@@ -8,6 +8,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from datetime import datetime
+from sys import intern
 from types import MappingProxyType
 from typing import Any, ClassVar, NamedTuple
 
@@ -201,8 +202,8 @@ class HectorLayout(ABC):
         return tuple(text or "" for text in texts[:width]), HectorMark(
             place=place,
             id=self._id(key, place),
-            role=role or "",
-            author=author or "",
+            role=intern(role or ""),  # of thousands of rows a handful are different
+            author=intern(author or ""),
             size=as_int(size) or 0,
             time=time,
         )

@@ -261,8 +261,8 @@ class OpenClawAdapter(Adapter):
         tree, leaf = transcript.file.tree, transcript.file.leaf()
         raw = {
             **summary.raw,
-            "leaf": tree.nodes[leaf].id if leaf is not None else None,
-            "leaves": [tree.nodes[tip].id for tip in tree.tips(leaf)],
+            "leaf": tree.nodes.ids[leaf] if leaf is not None else None,
+            "leaves": [tree.nodes.ids[tip] for tip in tree.tips(leaf)],
         }
         return Session.of(summary, transcript.messages, _left(transcript), raw=raw)
 

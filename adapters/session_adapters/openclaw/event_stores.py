@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import sys
 from abc import ABC, abstractmethod
+from bisect import bisect_left
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,7 +22,7 @@ from session_adapters.openclaw.events import (
     EVENT_LIMIT,
     Archive,
     ClawColumns,
-    Mark,
+    Marks,
     archive_of,
     marks_of,
     read_events,
@@ -54,7 +55,7 @@ ARCHIVE_LIMIT = 128 << 20
 """Bytes of an unpacked transcript that are held in memory, whatever the database says of its size."""
 _LINES, _STORED_LINE = 50_000, 100
 """Lines of an unpacked transcript, and one more for so many bytes that are stored: a thousand alike take one."""
-CHUNK = 1 << 14
+CHUNK = 1024
 """Events that are gone through at a time, if they are short: each time the database is opened anew."""
 _AHEAD = 64
 """Events that are fetched together when one is shown; each time twice as many, if one after the other is."""
@@ -74,8 +75,7 @@ class Look(NamedTuple):
 
     identity: Any
     """Another one when the events were written anew."""
-    marks: list[Mark]
-    """The first part of each is its number."""
+    marks: Marks
     leaf: str | None = None
     forked_at: float | None = None
     earlier: int = 0
@@ -126,13 +126,14 @@ class RowStore(ClawShape, TreeStore):
         if self._settled:
             return False
         stamp, look = self._shelf.stamp(), self._from_first(self._shelf.look())
-        if self._look is None and (at := first_of_newest([_size(mark) for mark in look.marks])) + look.earlier:
-            self.left, self._first = look.earlier + at, look.marks[at][0] if at < len(look.marks) else sys.maxsize
+        if self._look is None and (at := first_of_newest(look.marks.sizes)) + look.earlier:
+            numbers = look.marks.numbers
+            self.left, self._first = look.earlier + at, numbers[at] if at < len(numbers) else sys.maxsize
             self.damaged[0].add(0, excess(self.left))
             self.is_end = True
         look = self._from_first(look)
         done = len(self._look.marks) if self._look is not None else 0
-        wanted = [mark[0] for mark in look.marks[done:]]
+        wanted = look.marks.numbers[done:]
         self.known_leaf, self.forked_at = None, look.forked_at
         ration = Ration()
         while ration.taken < len(wanted) and not ration.spent:
@@ -142,11 +143,11 @@ class RowStore(ClawShape, TreeStore):
             for row in ration.take(row for row in rows if row.number <= wanted[-1]):
                 self._feed(row)
             # Where the next rows cannot be read, it goes on behind these.
-            self._stamp, self._look = (), look._replace(marks=look.marks[: done + ration.taken])
+            self._stamp, self._look = (), look._replace(marks=look.marks.part(stop=done + ration.taken))
         self.damaged[0].discard(*self._cut)
         late = len(wanted) - ration.taken if ration.spent else 0
         if late:  # they are read when something is written, as far as there is room then
-            look = look._replace(marks=look.marks[: done + ration.taken])
+            look = look._replace(marks=look.marks.part(stop=done + ration.taken))
             self._cut = wanted[ration.taken], excess(late, "last")
             self.damaged[0].add(*self._cut)
         self.left += late - self._late
@@ -156,7 +157,7 @@ class RowStore(ClawShape, TreeStore):
         return bool(wanted)
 
     def _from_first(self, look: Look) -> Look:
-        return look._replace(marks=[mark for mark in look.marks if mark[0] >= self._first]) if self._first else look
+        return look._replace(marks=look.marks.part(bisect_left(look.marks.numbers, self._first)))
 
     def _feed(self, row: ClawEvent) -> None:
         if row.reason:
@@ -177,7 +178,7 @@ class RowStore(ClawShape, TreeStore):
             self._settled = True
             return True
         now = self._from_first(self._shelf.look())
-        return now.identity == self._look.identity and now.marks[: len(self._look.marks)] == self._look.marks
+        return now.identity == self._look.identity and now.marks.part(stop=len(self._look.marks)) == self._look.marks
 
     @contextmanager
     def reading(self) -> Iterator[Callable[[int], Shown]]:
@@ -187,7 +188,7 @@ class RowStore(ClawShape, TreeStore):
 
         def read(index: int) -> Shown:
             nonlocal ahead
-            if not self.tree.nodes[index].spoken:
+            if not self.tree.nodes.spoken[index]:
                 return Shown()
             number = self.spots[index].offset
             if number not in held:
@@ -233,11 +234,11 @@ class ClawDatabaseStore(ClawStore):
 
         def work(
             connection: apsw.Connection, schema: ClawColumns
-        ) -> tuple[ClawFacts | None, Any, list[Mark], Archive | None]:
+        ) -> tuple[ClawFacts | None, Any, Marks, Archive | None]:
             found = list(sessions_of(connection, schema, lambda place, reason: None, self._wanted))
             facts = next((one for one in found if self._wanted in (one.id, one.session_id)), None)
             if facts is None:
-                return None, None, [], None
+                return None, None, Marks(), None
             generation, marks = marks_of(connection, schema, facts.session_id, self._most)
             return facts, generation, marks, None if marks else archive_of(connection, schema, facts.session_id)
 
@@ -379,13 +380,8 @@ def _lines(data: bytes, stored: int) -> list[bytes]:
     return [line for line in data.split(b"\n") if line.strip()]
 
 
-def _marks(lines: list[bytes]) -> list[Mark]:
-    return [(number, len(line), hash(line)) for number, line in enumerate(lines)]
-
-
-def _size(mark: Mark) -> int:
-    """Bytes of an event."""
-    return next((one for one in mark[1:] if isinstance(one, int)), 0)
+def _marks(lines: list[bytes]) -> Marks:
+    return Marks((number, len(line), hash(line)) for number, line in enumerate(lines))
 
 
 def _slice(lines: list[bytes], start: int, count: int) -> list[ClawEvent]:

@@ -5,19 +5,61 @@ Events one by one, and packed ones as a whole. Format: stores/openclaw FACTS.md 
 
 from __future__ import annotations
 
+from array import array
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
+from zlib import crc32
 
 import apsw
 
 from session_adapters.reading.sqlite_limits import SESSION_ROWS, held
 from session_adapters.reading.sqlite_rows import as_float, as_int, as_text, columns, select_list
 
-__all__ = ["EVENT_LIMIT", "Archive", "ClawColumns", "Mark", "archive_of", "marks_of", "read_events"]
+__all__ = ["EVENT_LIMIT", "Archive", "ClawColumns", "Marks", "archive_of", "marks_of", "read_events"]
 
 EVENT_LIMIT = 32 << 20
 """Bytes of an event; a larger one is named and never held in memory."""
-Mark = tuple[Any, ...]
-"""Sequence number, sizes and time of an event: changes when it was written anew."""
+
+
+class Marks:
+    """Of each event its number, its size and what changes when it was written anew: in columns, for an object for
+    each would be kept as long as the session is shown."""
+
+    def __init__(self, events: Iterable[tuple[Any, ...]] = ()) -> None:
+        """Each event as its number, its size and whatever else tells of it."""
+        self.numbers, self.sizes, self.checks = array("q"), array("q"), array("L")
+        for event in events:
+            self.numbers.append(as_int(event[0]) or 0)
+            self.sizes.append(next((one for one in event[1:] if isinstance(one, int)), 0))
+            self.checks.append(crc32(repr(event).encode("utf-8", "replace")))
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    def __iter__(self) -> Iterator[tuple[int, int, int]]:
+        return zip(self.numbers, self.sizes, self.checks, strict=True)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Marks) and self._columns == other._columns
+
+    __hash__ = None  # type: ignore[assignment]  # they grow
+
+    @property
+    def _columns(self) -> tuple[array[int], ...]:
+        return self.numbers, self.sizes, self.checks
+
+    def part(self, start: int = 0, stop: int | None = None) -> Marks:
+        """Those of some of the events."""
+        if start == 0 and stop in (None, len(self)):
+            return self
+        found = Marks()
+        found.numbers, found.sizes, found.checks = (column[start:stop] for column in self._columns)
+        return found
+
+    def reverse(self) -> None:
+        """Put the last one first."""
+        for column in self._columns:
+            column.reverse()
 
 
 class ClawColumns(NamedTuple):
@@ -88,7 +130,7 @@ def archive_of(
 
 def marks_of(
     connection: apsw.Connection, schema: ClawColumns, session_id: str, most: int = SESSION_ROWS
-) -> tuple[Any, list[Mark]]:
+) -> tuple[Any, Marks]:
     """What tells whether the events of a window were written anew, and a mark for each (of more than `most` the
     last); no text is read."""
     generation = None
@@ -96,7 +138,7 @@ def marks_of(
         query = "SELECT generation FROM transcript_rewrite_watermarks WHERE session_id = ?"
         generation = next(connection.execute(query, (session_id,)), None)
     if not schema.has_events:
-        return generation, []
+        return generation, Marks()
     sizes = [f"octet_length({name})" for name in ("event_json", "event_zstd") if name in schema.events]
     when = ["created_at"] if "created_at" in schema.events else []
     for wanted in (["seq", *sizes, *when], ["seq"]):  # numbers alone stand in the key's index, if a page is damaged
@@ -105,11 +147,14 @@ def marks_of(
             f" ORDER BY seq DESC LIMIT {most}"
         )
         try:
-            return generation, list(connection.execute(query, (session_id,)))[::-1]
+            marks = Marks(connection.execute(query, (session_id,)))
         except apsw.CorruptError:
             if wanted == ["seq"]:
                 raise
-    return generation, []
+        else:
+            marks.reverse()
+            return generation, marks
+    return generation, Marks()
 
 
 def read_events(

@@ -308,7 +308,7 @@ def file_session(source: Source, state: StateDir, note: Note, *, exact: bool) ->
 
 
 def _feed_shelf(counts: ClawCounts, shelf: ClawStore) -> None:
-    numbers = [mark[0] for mark in shelf.look().marks]
+    numbers = shelf.look().marks.numbers
     for at in range(0, len(numbers), CHUNK):
         feed(counts, shelf.rows(numbers[at], CHUNK), shelf.place)
 

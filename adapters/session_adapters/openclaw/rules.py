@@ -87,8 +87,8 @@ class ClawShape(TreeShape):
         last = self.tree.last()
         if last is None or self._emptied or self.tree.spoken_above(last) is not None:
             return last
-        nodes = self.tree.nodes
-        return next((index for index in range(last, -1, -1) if nodes[index].spoken), last)
+        spoken = self.tree.nodes.spoken
+        return next((index for index in range(last, -1, -1) if spoken[index]), last)
 
     def is_inherited(self, timestamp: Any) -> bool:
         """Copies in a fork keep their time, which is before the fork."""

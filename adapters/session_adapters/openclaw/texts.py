@@ -74,7 +74,7 @@ def _look(
         return _Looked(name, facts.id, mark, None, same=True)
     if known <= 0:
         return _Looked(name, facts.id, mark, None)
-    return _Looked(name, facts.id, mark, events[known][0], events[max(0, known - LOOK_BACK)][0])
+    return _Looked(name, facts.id, mark, events.numbers[known], events.numbers[max(0, known - LOOK_BACK)])
 
 
 def _session_texts(path: str, looked: _Looked, whole: Callable[[str], Iterable[Text]]) -> SessionTexts:

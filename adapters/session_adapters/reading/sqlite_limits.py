@@ -62,7 +62,7 @@ SMALL = 16 << 20
 """Bytes. What is in a smaller database fits into memory."""
 _BETWEEN = 4 << 20
 """Bytes handed out between two looks at the memory."""
-_HELD = 8 << 20
+_HELD = 1 << 20
 """Bytes of rows that are held at a time, and one row more."""
 _LOOK = 256 << 10
 """Bytes taken between two looks at the clock."""

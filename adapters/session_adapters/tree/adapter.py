@@ -323,9 +323,9 @@ class TreeAdapter(Adapter):
         tree, leaf = transcript.file.tree, transcript.file.leaf()
         raw = {
             **summary.raw,
-            "leaf": tree.nodes[leaf].id if leaf is not None else None,
+            "leaf": tree.nodes.ids[leaf] if leaf is not None else None,
             "tree": [[node.id, node.parent] for node in tree.nodes],
-            "leaves": [tree.nodes[tip].id for tip in tree.tips(leaf)],
+            "leaves": [tree.nodes.ids[tip] for tip in tree.tips(leaf)],
         }
         return Session.of(summary, transcript.messages, raw=raw, session_id=session_id)
 

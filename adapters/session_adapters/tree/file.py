@@ -146,10 +146,10 @@ class TreeShape:
 
     def keep_last(self) -> None:
         """Forget every node but the last, which is the first then."""
-        nodes = self.tree.nodes[-1:]
+        nodes = self.tree.nodes
         self.tree = Tree()
-        for node in nodes:
-            self.tree.add(node)
+        if len(nodes):
+            self.tree.add(nodes[-1])
         self.labels.clear()
 
     def show(self, entry: TreeEntry, node_id: str) -> Shown:
@@ -181,7 +181,8 @@ class TreeStore(TreeShape, ABC):
         self.is_end = False
         """There is more before it that is not read."""
         self._unshown: set[int] = set()
-        self._prompts: set[int] = set()
+        self._prompts = bytearray()
+        """Of each node whether it is one."""
 
     @abstractmethod
     def read(self) -> bool:
@@ -201,8 +202,7 @@ class TreeStore(TreeShape, ABC):
         if index is None:
             return
         self.spots.append(spot)
-        if shape.speaker in ("user", "human"):
-            self._prompts.add(index)
+        self._prompts.append(shape.speaker in ("user", "human"))
         if shape.type == "compaction":
             self.shapes[index] = shape
 
@@ -212,22 +212,22 @@ class TreeStore(TreeShape, ABC):
         self.spots.keep_last()
         self.shapes.clear()
         self._unshown.clear()
-        self._prompts.clear()
+        del self._prompts[:-1]
 
     def shown(self, index: int, found: Sequence[TreeEntry]) -> Shown:
         """What the node shows as, by the entries that were found where it stands."""
-        spot, node = self.spots[index], self.tree.nodes[index]
-        named = [entry for entry in found if entry.id == node.id] or found[spot.nth :]
+        spot, node_id = self.spots[index], self.tree.nodes.ids[index]
+        named = [entry for entry in found if entry.id == node_id] or found[spot.nth :]
         if not named:
             if index not in self._unshown:
                 self._unshown.add(index)
                 self.damaged[spot.file].add(spot.offset, "the record has fields of other types than expected")
             return Shown()
-        return self.show(named[0], node.id)
+        return self.show(named[0], node_id)
 
     def is_prompt(self, index: int) -> bool:
         """Whether the node is something the user said."""
-        return index in self._prompts
+        return bool(self._prompts[index])
 
 
 class TreeFile(TreeStore):
@@ -290,7 +290,7 @@ class TreeFile(TreeStore):
             files: dict[int, int] = {}
 
             def read(index: int) -> Shown:
-                if not self.tree.nodes[index].spoken:
+                if not self.tree.nodes.spoken[index]:
                     return Shown()
                 spot = self.spots[index]
                 if spot.file not in files:

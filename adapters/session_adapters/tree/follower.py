@@ -31,7 +31,7 @@ class BranchFollower:
         """`messages` are the last of the branch, those that are not answered yet among them."""
         self._store = store
         self._goes_on = goes_on(store, len(store.tree))
-        self._ids = Hashes(hash(node.id) for node in store.tree.nodes)
+        self._ids = Hashes(map(hash, store.tree.nodes.ids))
         self._builder = TreeBuilder()
         for message in _asking(messages):
             self._builder.add(message)
@@ -46,8 +46,8 @@ class BranchFollower:
             raise Rewritten("it is not what was read with more behind it")
         at = len(store.tree)
         store.read()
-        fresh = store.tree.nodes[at:]
-        ids = {hash(node.id) for node in fresh}
+        fresh = store.tree.nodes.ids[at:]
+        ids = set(map(hash, fresh))
         if len(ids) < len(fresh) or any(one in self._ids for one in ids) or not goes_on(store, at):
             raise Rewritten("it goes on from another place")
         for one in ids:

@@ -9,9 +9,12 @@ ids may occur twice, there may be several roots. Every walk ends, and none is re
 
 from __future__ import annotations
 
+import math
+from array import array
+from collections.abc import Iterator
 from typing import NamedTuple
 
-__all__ = ["Tree", "TreeNode", "common_prefix"]
+__all__ = ["Nodes", "Tree", "TreeNode", "common_prefix"]
 
 
 class TreeNode(NamedTuple):
@@ -25,12 +28,44 @@ class TreeNode(NamedTuple):
     """Seconds since the epoch."""
 
 
+class Nodes:
+    """Those of a tree, by their index: in columns, for an object for each would be kept as long as the session."""
+
+    def __init__(self) -> None:
+        self.ids: list[str] = []
+        self.parents: list[str | None] = []
+        self.spoken = bytearray()
+        self._times = array("d")
+        """NaN where there is none."""
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def __getitem__(self, index: int) -> TreeNode:
+        return TreeNode(self.ids[index], self.parents[index], bool(self.spoken[index]), self.time(index))
+
+    def __iter__(self) -> Iterator[TreeNode]:
+        return map(self.__getitem__, range(len(self.ids)))
+
+    def time(self, index: int) -> float | None:
+        """See `TreeNode.time`."""
+        time = self._times[index]
+        return None if math.isnan(time) else time
+
+    def append(self, node: TreeNode) -> None:
+        """Take in the next one."""
+        self.ids.append(node.id)
+        self.parents.append(node.parent)
+        self.spoken.append(node.spoken)
+        self._times.append(math.nan if node.time is None else node.time)
+
+
 class Tree:
     """Nodes in the order of the file, addressed by their index in it. Of nodes with the same id the last one is
     what children refer to, as in Pi's own reader."""
 
     def __init__(self) -> None:
-        self.nodes: list[TreeNode] = []
+        self.nodes = Nodes()
         self._index: dict[str, int] = {}
 
     def __len__(self) -> int:
@@ -49,7 +84,7 @@ class Tree:
 
     def parent(self, index: int) -> int | None:
         """Index of the parent; None for a root and where the parent is missing."""
-        return self.find(self.nodes[index].parent)
+        return self.find(self.nodes.parents[index])
 
     def path(self, leaf: int | None) -> list[int]:
         """Indices from the beginning down to `leaf`. It begins at a root, at a node whose parent is missing, or
@@ -66,12 +101,12 @@ class Tree:
 
     def last(self) -> int | None:
         """The leaf by the rule of Pi and omp: the last record of the file (pi/FACTS.md, Format)."""
-        return len(self.nodes) - 1 if self.nodes else None
+        return len(self.nodes) - 1 if len(self.nodes) else None
 
     def newest(self) -> int | None:
         """The leaf by the document's rule: from the roots down, at each fork the branch that holds the highest
         timestamp; of equals the later one in the file (spec 004 §4.2.7)."""
-        if not self.nodes:
+        if not len(self.nodes):
             return None
         children, roots = self._children()
         best = self._newest_below(children, roots)
@@ -97,7 +132,8 @@ class Tree:
 
     def _newest_below(self, children: list[list[int]], roots: list[int]) -> list[float]:
         """For each node the highest time in it and below it."""
-        best = [float("-inf") if node.time is None else node.time for node in self.nodes]
+        times = map(self.nodes.time, range(len(self.nodes)))
+        best = [float("-inf") if time is None else time for time in times]
         order: list[int] = []
         waiting = list(roots)
         while waiting:  # each node has one parent, so that from the roots no cycle can be reached
@@ -114,8 +150,8 @@ class Tree:
         """The ends of all branches, in the order of the file: spoken nodes with nothing spoken below them, and
         the last spoken node above `active`, which may lie in the middle of another branch."""
         passed = [False] * len(self.nodes)
-        for index, node in enumerate(self.nodes):
-            if node.spoken:
+        for index, spoken in enumerate(self.nodes.spoken):
+            if spoken:
                 at = self.parent(index)
                 while at is not None and not passed[at]:
                     passed[at] = True
@@ -123,8 +159,8 @@ class Tree:
         # A line that stands in the file twice is one message: only the copy that children hang on counts.
         ends = {
             index
-            for index, node in enumerate(self.nodes)
-            if node.spoken and not passed[index] and self._index[node.id] == index
+            for index, node_id in enumerate(self.nodes.ids)
+            if self.nodes.spoken[index] and not passed[index] and self._index[node_id] == index
         }
         current = self.spoken_above(active)
         if current is not None:
@@ -135,7 +171,7 @@ class Tree:
         """The nearest spoken node at or above `index`."""
         seen: set[int] = set()
         at = index
-        while at is not None and not self.nodes[at].spoken:
+        while at is not None and not self.nodes.spoken[at]:
             if at in seen:
                 return None
             seen.add(at)
@@ -165,7 +201,7 @@ class Tree:
     def fork_points(self) -> int:
         """How many nodes have more than one child; several roots count as one such place."""
         children, roots = self._children()
-        real_roots = [index for index in roots if self.nodes[index].parent is None]
+        real_roots = [index for index in roots if self.nodes.parents[index] is None]
         return sum(len(below) > 1 for below in children) + (len(real_roots) > 1)
 
 

@@ -122,7 +122,7 @@ class TreeCounts(TreeShape):
         if index is None:
             return None
         self._typed += bool(record.type)
-        node_id = self.tree.nodes[index].id
+        node_id = self.tree.nodes.ids[index]
         if self._above.ids is not None and (self.tree.parent(index) != index - 1 or hash(node_id) in self._above.ids):
             self.goes_elsewhere = True
         shown = self.show(record, node_id).messages
@@ -288,8 +288,8 @@ class TreeCounts(TreeShape):
         if self.header is None:
             return
         ids = self._above.ids or Hashes()
-        for node in self.tree.nodes:
-            ids.add(hash(node.id))
+        for node_id in self.tree.nodes.ids:
+            ids.add(hash(node_id))
         self._above = self._branch()._replace(ids=ids)
         self._parts, self._own_prompts = {}, {}
         self.keep_last()

@@ -284,7 +284,7 @@ class TreeTranscript(Transcript):
         labels = (self.file.labels.get(node.id, "") for node in reversed(nodes))
         times = [node.time for node in nodes if node.time is not None]
         return Branch(
-            leaf_id=self.file.tree.nodes[tip].id,
+            leaf_id=self.file.tree.nodes.ids[tip],
             first=self._message_index(parting),
             label=next(filter(None, labels), ""),
             preview=self._preview(own),
@@ -298,7 +298,7 @@ class TreeTranscript(Transcript):
 
     def _preview(self, own: list[int]) -> str:
         """What the first prompt on that part says, else whatever is said first."""
-        spoken = [index for index in own if self.file.tree.nodes[index].spoken]
+        spoken = [index for index in own if self.file.tree.nodes.spoken[index]]
         chosen = next((index for index in spoken if self.file.is_prompt(index)), spoken[0] if spoken else None)
         if chosen is None:
             return ""
@@ -314,7 +314,7 @@ class TreeTranscript(Transcript):
         index = tree.find(message_id.removesuffix(SUMMARY))
         if index is None or index in self._path:
             return None
-        return next((tree.nodes[tip].id for tip in tree.tips(self.file.leaf()) if index in tree.path(tip)), None)
+        return next((tree.nodes.ids[tip] for tip in tree.tips(self.file.leaf()) if index in tree.path(tip)), None)
 
     def aside(self, text: int) -> list[Message]:
         """What was said on branches that are not shown, in the order of the file. Of what is shown, `text` bytes
@@ -329,20 +329,20 @@ class TreeTranscript(Transcript):
         tree, builder = self.file.tree, self.new_builder()
         builder.text = text
         with self.file.reading() as shown:
-            for index, node in enumerate(tree.nodes):
+            for index, node_id in enumerate(tree.nodes.ids):
                 # Of a line that stands in the file twice the last one counts.
-                if node.spoken and index not in left_out and tree.find(node.id) == index:
+                if tree.nodes.spoken[index] and index not in left_out and tree.find(node_id) == index:
                     builder.take(*shown(index))
         return builder.messages
 
     def switch(self, leaf_id: str) -> Change:
         """See `Transcript.switch`."""
         tree = self.file.tree
-        if leaf_id not in {tree.nodes[tip].id for tip in tree.tips(self.file.leaf())}:
+        if leaf_id not in {tree.nodes.ids[tip] for tip in tree.tips(self.file.leaf())}:
             return super().switch(leaf_id)
         active = tree.spoken_above(self.file.leaf())
         before = self._pinned
-        self._pinned = None if active is not None and tree.nodes[active].id == leaf_id else leaf_id
+        self._pinned = None if active is not None and tree.nodes.ids[active] == leaf_id else leaf_id
         try:
             return self._moved()
         except OSError as error:

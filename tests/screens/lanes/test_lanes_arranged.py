@@ -84,16 +84,16 @@ async def test_busy_with_what_and_what_waits_where_nobody_says(demo: HermesDemo)
         await pilot.resize_terminal(160, 48)
         await until(pilot, lambda: state(pilot, DISCORD) == "● working now")
         await go(pilot, DISCORD)
+        await until(pilot, lambda: "not known: the gateway keeps it in its memory" in screen_text(pilot))
         text = screen_text(pilot)
         assert "1 turn running" in text and "web_search docker" in " ".join(text.split())
-        assert "not known: the gateway keeps it in its memory" in text
         await pilot.press("o", "4")
         await until(pilot, lambda: keys(pilot)[0] == DISCORD)
         demo.end_gateway()
         app_of(pilot).action_refresh()
         await until(pilot, lambda: state(pilot, DISCORD) == "† gone now")
-        text = screen_text(pilot)
-        assert "gone since" in text and "behind the turn" not in text
+        await until(pilot, lambda: "gone since" in screen_text(pilot))  # the row is known before anything is drawn
+        assert "behind the turn" not in screen_text(pilot)
 
 
 async def test_the_queue_of_a_gateway_that_writes_it_down(demo: HermesDemo, at_once: None) -> None:

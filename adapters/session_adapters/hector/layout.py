@@ -253,19 +253,14 @@ class HectorLayout(ABC):
 
     def newest(self, owner: Owner, marks: Sequence[HectorMark]) -> list[HectorRow]:
         """The same, read from the last on: what there is no room for are the first."""
-        return list(self._backwards(owner, marks))[::-1]
+        return list(self.read(owner, self.within(owner, marks)[::-1]))[::-1]
 
     def within(self, owner: Owner, marks: Sequence[HectorMark]) -> Sequence[HectorMark]:
-        """The rows that `newest` gives. What they say is not held."""
-        if not first_of_newest([mark.size + _BESIDE for mark in marks]):
-            return marks
-        return [row.mark for row in self._backwards(owner, marks)][::-1]
-
-    def _backwards(self, owner: Owner, marks: Sequence[HectorMark]) -> Iterator[HectorRow]:
-        at = first_of_newest([mark.size if mark.size <= CONTENT_LIMIT else 0 for mark in marks])
+        """The last rows, as far as there is room for what they say; none of it is read."""
+        at = first_of_newest([_BESIDE + (mark.size if mark.size <= CONTENT_LIMIT else 0) for mark in marks])
         if at:
             self._leave(owner, at)
-        return self.read(owner, marks[at:][::-1])
+        return marks[at:]
 
     def _values(self, owner: Owner, marks: Sequence[HectorMark], ration: Ration) -> dict[Any, Any]:
         if not marks:

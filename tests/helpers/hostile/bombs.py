@@ -100,8 +100,9 @@ def _hole(path: Path, table: str) -> None:
 
 
 def _flipped(path: Path, table: str) -> None:
-    """One byte in fifty is another."""
+    """One byte in fifty is another, and the first of a file of a few."""
     data, chance = bytearray(path.read_bytes()), random.Random(_SEED)
+    data[0] ^= 0x80 * (len(data) < 50)
     for at in range(100 if path.suffix in _DATABASES else 0, len(data)):
         if chance.random() < 0.02:
             data[at] = chance.randrange(256)

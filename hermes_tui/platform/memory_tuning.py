@@ -8,11 +8,14 @@ looking through them again and again took a fifth of a start, and two thirds of 
 from __future__ import annotations
 
 import gc
+import time
 from contextlib import suppress
 from functools import cache
+from pathlib import Path
+from resource import getpagesize
 from typing import Any
 
-__all__ = ["give_back", "hurry", "leave", "settle", "stay_small"]
+__all__ = ["Life", "give_back", "hurry", "leave", "resident", "settle", "stay_small"]
 
 
 _TRIM_THRESHOLD, _MMAP_THRESHOLD, _ARENA_MAX = -1, -3, -8
@@ -34,6 +37,31 @@ def give_back() -> None:
     """What reading needed and needs no more: the allocator keeps megabytes of it."""
     with suppress(OSError, AttributeError):
         _library().malloc_trim(0)
+
+
+def resident() -> int:
+    """Bytes of memory that this process has now; 0 where nothing says so."""
+    try:
+        return int(Path("/proc/self/statm").read_text().split()[1]) * getpagesize()
+    except (OSError, ValueError, IndexError):
+        return 0
+
+
+class Life:
+    """How long a process is kept: what it frees lies between what it still holds, and no allocator gives that back."""
+
+    def __init__(self, seconds: float, growth: int) -> None:
+        """`seconds` at least; then until it has grown by so many bytes since it was first asked."""
+        self._until = time.monotonic() + seconds
+        self._growth = growth
+        self._first = 0
+
+    @property
+    def over(self) -> bool:
+        """Whether a new one is better."""
+        now = resident()
+        self._first = self._first or now
+        return time.monotonic() >= self._until and now - self._first > self._growth
 
 
 @cache

@@ -5,6 +5,8 @@ from __future__ import annotations
 import subprocess
 import sys
 
+from hermes_tui.platform.memory_tuning import Life
+
 GIVE_BACK = """
 import os
 from hermes_tui.platform.memory_tuning import give_back
@@ -60,3 +62,11 @@ def test_what_was_read_is_not_kept_beside_what_is() -> None:
         for how in ("small", "usual")
     )
     assert small < 4_000_000, (small, usual)
+
+
+def test_a_process_that_has_grown_is_better_started_anew() -> None:
+    life, young = Life(0, 40 << 20), Life(3600, 40 << 20)
+    assert not life.over and not young.over
+    grown = b"x" * (80 << 20)
+    assert life.over and not young.over, "it has only begun"
+    del grown

@@ -23,6 +23,7 @@ from hypothesis import strategies as st
 from chances import TIMES, chance, examples
 from claude_lines import ClaudeHome
 from hermes_tui.platform import locks
+from hermes_tui.platform.parent import helper_command, helper_variables
 from hermes_tui.sessions.adapters import Adapters
 from hermes_tui.sessions.index import service as service_module
 from hermes_tui.sessions.index.reading.pool import Pool
@@ -482,6 +483,36 @@ def test_it_ends_with_its_parent(several: Path, tmp_path: Path) -> None:
     process.stdin.close()
     assert process.wait(60) == WorkerExit.DONE
     assert run(several, tmp_path / "c" / "i.db") == WorkerExit.DONE
+
+
+_OLD = """import sys
+from hermes_tui.sessions.index.writing import worker
+
+class Over:
+    over = True
+
+worker.Life = lambda seconds, growth: Over()
+with open(sys.argv[1] + ".begun", "a") as file:
+    file.write(".")
+sys.exit(worker.main())
+"""
+
+
+def test_it_begins_anew_where_it_has_grown(
+    several: Path, whole: dict[str, Counter[Any]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With its number and its pipe, under the alarm that ends it with its parent."""
+    path = tmp_path / "i.db"
+    (tmp_path / "old_indexer.py").write_text(_OLD)
+    monkeypatch.setenv("HOME", str(several))
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    command = helper_command("old_indexer", str(path), "--follow")
+    with subprocess.Popen(command, env=helper_variables(), stdin=subprocess.PIPE) as process:
+        assert process.stdin is not None
+        tell(process.stdin.fileno(), ())
+        assert process.wait(120) == WorkerExit.DONE  # it was told once, and is through
+    assert path.with_name("i.db.begun").read_text() == ".."
+    assert contents(path) == whole
 
 
 def test_it_is_not_started_while_nothing_is_to_be_done(tmp_path: Path) -> None:

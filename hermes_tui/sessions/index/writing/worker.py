@@ -4,7 +4,8 @@
 
 It reads the stores of the home in its environment, and ends when it is through. With `--follow` it goes on with what
 it was told on its standard input meanwhile (see `telling`), stays for that a little where it knows what would take
-long to find out again. With `--patient` it waits for another that is at work. It may be killed at any moment.
+long to find out again, and begins anew as the same process where that has made it grow. With `--patient` it waits for
+another that is at work. It may be killed at any moment.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import gc
 import json
 import math
 import os
+import signal
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
@@ -23,7 +25,7 @@ import apsw
 
 from hermes_tui.platform import locks
 from hermes_tui.platform.log import write_failure
-from hermes_tui.platform.memory_tuning import give_back
+from hermes_tui.platform.memory_tuning import Life, give_back
 from hermes_tui.sessions.adapters import Adapters
 from hermes_tui.sessions.checksummed_file import fingerprint
 from hermes_tui.sessions.index.diagnostics import leave_word, reason_of
@@ -47,6 +49,8 @@ from session_adapters.base import Environment, Source
 __all__ = ["LITTER", "WorkerExit", "main", "work"]
 
 _NICE = 10
+_SECONDS, _GROWTH = 600.0, 4 << 20
+"""How long it is kept, and by how many bytes it may grow meanwhile."""
 LITTER = 20_000
 """Objects that are made before the collector of garbage looks at them."""
 
@@ -61,6 +65,8 @@ class WorkerExit(IntEnum):
     """Another one is at work."""
     NO_PLACE = 4
     """The cache directory cannot be written, or the disk is full."""
+    AGAIN = 5
+    """It has grown, and begins anew: nobody sees this."""
 
 
 def work(path: Path, *, follow: bool = False, patient: bool = False) -> WorkerExit:
@@ -104,17 +110,18 @@ def _index(path: Path, ear: Ear) -> WorkerExit:
         _check(connection, program)
         indexer = Indexer(connection, adapters, pid=os.getpid(), stop=ear.gone)
         told: Sequence[Source] | None = ()
-        tidied = False
-        while told is not None and indexer.run(told) and not has_seal(path):
+        tidied, life, grown = False, Life(_SECONDS, _GROWTH), False
+        while not grown and told is not None and indexer.run(told) and not has_seal(path):
             tidied = tidied or tidy(connection, ear.called)
             give_back()
+            grown = life.over
             told = ear.wait(indexer.patience)
         note_collected(connection)
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     finally:
         connection.close()
     write_seal(path, program)
-    return WorkerExit.DONE
+    return WorkerExit.AGAIN if grown and told is not None else WorkerExit.DONE
 
 
 def _environment() -> Environment:
@@ -153,12 +160,16 @@ def _check(connection: apsw.Connection, program: str) -> None:
 def main() -> int:
     """The process."""
     with suppress(OSError):
-        os.nice(_NICE)
+        os.setpriority(os.PRIO_PROCESS, 0, max(_NICE, os.getpriority(os.PRIO_PROCESS, 0)))
     gc.freeze()
     gc.set_threshold(LITTER)  # texts come and go in great numbers, and nearly none of them in circles
     try:
         options = sys.argv[2:]
-        return work(Path(sys.argv[1]), follow="--follow" in options, patient="--patient" in options)
+        code = work(Path(sys.argv[1]), follow="--follow" in options, patient="--patient" in options)
+        if code is WorkerExit.AGAIN:
+            signal.setitimer(signal.ITIMER_REAL, 0)  # what begins now has no handler for it yet
+            os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])  # noqa: S606 - as it was started
+        return code
     except Exception as error:
         write_failure(error)
         return WorkerExit.FAILED

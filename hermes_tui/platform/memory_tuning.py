@@ -48,7 +48,7 @@ def resident() -> int:
 
 
 class Life:
-    """How long a process is kept: what it frees lies between what it still holds, and no allocator gives that back."""
+    """How long a process is kept: what it frees lies between what it holds, and no allocator gives that back."""
 
     def __init__(self, seconds: float, growth: int) -> None:
         """`seconds` at least; then until it has grown by so many bytes since it was first asked."""

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from session_adapters.hector.counts import is_prompt, shown
 from session_adapters.hector.detect import visit
 from session_adapters.hector.ids import Parts
-from session_adapters.hector.layout import HectorFacts, HectorLayout, HectorMark, HectorRow
+from session_adapters.hector.layout import HectorFacts, HectorLayout, HectorMark, HectorRow, Owner
 from session_adapters.hector.messages import HectorConversation
 from session_adapters.hector.reader import Database
 from session_adapters.hector.server import Server
@@ -30,6 +30,8 @@ from session_adapters.transcript import Change, Transcript, first_difference, pa
 __all__ = ["PAGE_ROWS", "HectorTranscript", "session_texts"]
 
 PAGE_ROWS = 200
+_NEW = 500
+"""Rows behind the loaded ones that are looked for among the last, before all of them are listed."""
 
 
 class _Page(NamedTuple):
@@ -179,8 +181,7 @@ class HectorTranscript(Transcript):
 
     def _after(self, layout: HectorLayout, facts: HectorFacts) -> _Page:
         """What came after the loaded rows; all of them anew when one of them is not what it was."""
-        marks = layout.marks([facts.owner])[facts.owner]
-        start = 0 if self.complete else _index(marks, self._marks[0])
+        marks, start = self._listed(layout, facts.owner)
         if start is None:
             return self._page(layout, facts, marks, self._cut(marks), len(marks))._replace(fits=False)
         stop = start + len(self._marks)
@@ -191,6 +192,16 @@ class HectorTranscript(Transcript):
         else:
             page = self._page(layout, facts, marks, start, end)._replace(fits=False)
         return page._replace(is_cut=end < len(marks))
+
+    def _listed(self, layout: HectorLayout, owner: Owner) -> tuple[list[HectorMark], int | None]:
+        """The rows of the session, or the last of them where the loaded ones are there and others before them; where
+        those begin, None where they are no more."""
+        if not self.complete and not self.is_cut:
+            marks = layout.marks([owner], len(self._marks) + _NEW)[owner]
+            if start := _index(marks, self._marks[0]):
+                return marks, start
+        marks = layout.marks([owner])[owner]
+        return marks, 0 if self.complete else _index(marks, self._marks[0])
 
     def _append(self, page: _Page) -> Change:
         for row in page.rows:

@@ -30,7 +30,7 @@ class DatabaseReader(OpenCodeReader):
     def units(self, most: int = SESSION_ROWS) -> list[OpenCodeUnit]:
         """See `OpenCodeReader.units`. What the user took back begins anywhere."""
         whole = most >= SESSION_ROWS or bool(self.facts.revert)
-        found = self._rows.units([self.facts], parts=whole, most=SESSION_ROWS if whole else most)[self.facts.id]
+        found = self._rows.units([self.facts], most=SESSION_ROWS if whole else most)[self.facts.id]
         self._take_lost()
         return found
 

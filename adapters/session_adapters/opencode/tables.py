@@ -86,7 +86,7 @@ class OpenCodeRows:
             found[key].append(unit)
         for key, units in entries.items():
             if found[key]:
-                units = sorted([*found[key], *units], key=lambda unit: unit.created or 0)
+                units = sorted([*found[key], *units], key=lambda unit: unit.created or 0)[-most:]
             found[key] = units
         for key, unit in self._document(document, most) if document else ():
             found[key].append(unit)
@@ -105,29 +105,33 @@ class OpenCodeRows:
         if not self.schema.has_messages:
             self.note("", "table message", "it is missing or has no columns for session and content")
             return
-        sizes = self._part_sizes(ids) if parts else {}
         times = select_list(have, ("time_created", "time_updated"))
         query = (
             f"SELECT CAST(session_id AS BLOB), CAST(id AS BLOB), octet_length(data), {times} FROM message"  # noqa: S608
             f" WHERE session_id IN (SELECT value FROM json_each(?1))"
             f" {backwards(have, 'time_created', 'id', most=most)}"
         )
+        every = parts and most >= SESSION_ROWS
+        sizes = self._part_sizes("session_id", ids) if every else {}
         rows = self._last(query, ids, "message")
+        if parts and not every:
+            sizes = self._part_sizes("message_id", [as_text(row[1]) or "" for row in rows])
         while rows:  # of ten thousand messages rows and units are not held at once
             session_id, id_, size, created, updated = rows.pop()
             key = as_text(id_) or ""
             stamp = (None, size, as_float(updated), *sizes.pop(key, ()))
             yield as_text(session_id) or "", OpenCodeUnit(key, MESSAGE_ROW, as_float(created), stamp)
 
-    def _part_sizes(self, ids: Sequence[str]) -> dict[str, tuple[Any, ...]]:
-        """For each message what its parts look like from outside: no text is read for it."""
+    def _part_sizes(self, column: str, ids: Sequence[str]) -> dict[str, tuple[Any, ...]]:
+        """For each message of these, or of these sessions, what its parts look like from outside: no text is read for
+        it."""
         have = self.schema.part
         if not self.schema.has_parts or "session_id" not in have:
             return {}
         newest = "max(time_updated)" if "time_updated" in have else "NULL"
         query = (
             f"SELECT CAST(message_id AS BLOB), count(*), sum(octet_length(data)), {newest} FROM part"  # noqa: S608
-            " WHERE session_id IN (SELECT value FROM json_each(?1)) GROUP BY message_id"
+            f" WHERE {column} IN (SELECT value FROM json_each(?1)) GROUP BY message_id"
         )
         return {as_text(row[0]) or "": row[1:] for row in self._each(query, ids, "table part")}
 

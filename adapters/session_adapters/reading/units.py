@@ -37,6 +37,8 @@ __all__ = [
 PAGE_UNITS = 100
 _MANY = 200
 """Units that are read at once: there may be ten thousand, and their texts are held together."""
+_NEW = 500
+"""Units behind the loaded ones that are looked for among the last, before all of them are listed."""
 _MOST = 128
 """Units that are read at once for a part, to see how long they are."""
 UNREADABLE = (OSError, ValueError)
@@ -314,7 +316,7 @@ class UnitTranscript(Transcript, Generic[U]):
 
     def _follow(self, reader: UnitReader[U]) -> Change:
         """Take in what is new or different in the loaded part, and what came after: of much a part more."""
-        units = reader.units()
+        units = self._listed(reader)
         # Only what differs is read again: an answer that comes in changes its last unit many times a second.
         old = {unit.id: (unit, block) for unit, block in zip(self._units, self._blocks, strict=True)}
         known = [index for index, unit in enumerate(units) if unit.id in old]
@@ -342,6 +344,14 @@ class UnitTranscript(Transcript, Generic[U]):
         if removed:
             return Change(first=0, rewritten=True)
         return Change(first=first_difference(before, self.messages))
+
+    def _listed(self, reader: UnitReader[U]) -> list[U]:
+        """The units of the session, or the last of them where the loaded ones are there and others before them."""
+        if not self.complete and not self.is_cut:
+            units = reader.units(len(self._units) + _NEW)
+            if self._place(units, 0) > 0:
+                return units
+        return reader.units()
 
 
 def _newest_first(reader: UnitReader[U], units: Sequence[U]) -> list[list[Message]]:

@@ -164,7 +164,51 @@ def test_the_newest_is_followed_from_a_part(talk: Talk) -> None:
     assert change.first is not None and part.messages == talk.whole() and len(prompts(part.messages)) == 152
 
 
+def test_an_end_is_followed_whether_little_or_much_is_said(talk: Talk) -> None:
+    end = talk.open()
+    for more in (1, 0, 3, 140, 1, 60):
+        talk.add(more)
+        change = end.refresh()
+        assert (change.first is None) == (not more) and not change.rewritten and not change.gone
+        whole = talk.whole()
+        assert end.messages == whole[-len(end.messages) :]
+        assert end.complete == (len(end.messages) == len(whole))
+        assert sum(one.is_prompt for one in end.messages) > more
+
+
 # What a part takes -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("agent", ["cursor", "hector", "hermes", "opencode"])
+def test_following_an_end_looks_at_no_more_rows_however_long_the_session_is(agent: str, tmp_path: Path) -> None:
+    """Of OpenClaw's, numbers and sizes of all events are looked at."""
+    talk, rows = TALKS[agent](tmp_path), [0]
+
+    def hook(connection: apsw.Connection) -> None:
+        def count(cursor: apsw.Cursor, row: tuple[Any, ...]) -> tuple[Any, ...]:
+            rows[0] += 1
+            return row
+
+        def statement(cursor: apsw.Cursor, sql: str, bindings: object) -> bool:
+            cursor.row_trace = count
+            return True
+
+        connection.exec_trace = statement
+
+    def taken(turns: int) -> int:
+        talk.add(turns)
+        end = talk.open()
+        talk.add(1)
+        rows[0] = 0
+        assert end.refresh().first is not None
+        return rows[0]
+
+    apsw.connection_hooks.append(hook)
+    try:
+        short, long = taken(300), taken(1000)
+    finally:
+        apsw.connection_hooks.remove(hook)
+    assert 0 < long <= short + 10
 
 
 @pytest.fixture

@@ -9,6 +9,7 @@ from typing import TypeVar
 from session_adapters.base import (
     Adapter,
     Capabilities,
+    Environment,
     Liveness,
     NativeCommand,
     Report,
@@ -18,11 +19,11 @@ from session_adapters.base import (
     unique,
 )
 from session_adapters.model import Problem, Session, SessionSummary
+from session_adapters.openclaw.counting import Kept
 from session_adapters.openclaw.database import events_in, running_keys
 from session_adapters.openclaw.event_stores import ClawDatabaseStore, ClawDocumentStore, PackedShelf, RowStore
 from session_adapters.openclaw.index import file_keys, index_summaries, key_summaries, transcript_names
 from session_adapters.openclaw.listing import (
-    Kept,
     NoSession,
     Note,
     database_facts,
@@ -90,6 +91,11 @@ class OpenClawAdapter(Adapter):
     badge = "ow"
     capabilities = Capabilities(session_persistence="sqlite", can_resume=True, can_fork=True)
 
+    def __init__(self, environment: Environment) -> None:
+        super().__init__(environment)
+        self._kept: dict[str, Kept] = {}
+        """By the path of a database that is counted again."""
+
     # Finding -----------------------------------------------------------------------------------------------
 
     def roots(self) -> Sequence[Root]:
@@ -128,7 +134,8 @@ class OpenClawAdapter(Adapter):
         """See `Adapter.counter`: of a database."""
         if source.layout != DATABASE:
             return None
-        state, kept = self._state_of(source), Kept()
+        state = self._state_of(source)
+        kept = self._kept[source.path] = Kept()
         return lambda one, report: (self._listed(one, report, lambda note: recounted(one, state, note, kept)), None)
 
     def session_ids(self, source: Source, report: Report) -> Sequence[str]:
@@ -346,7 +353,7 @@ class OpenClawAdapter(Adapter):
         found: Iterable[tuple[SessionSummary, ClawCounts]] = ()
         try:
             if source.layout == DATABASE:
-                found = _counted(source, state, session_ids)
+                found = _counted(source, state, session_ids, self._kept.get(source.path))
             elif source.layout != INDEX and (
                 session_ids is None or any(self._is_in(source, one) for one in session_ids)
             ):
@@ -376,14 +383,14 @@ class OpenClawAdapter(Adapter):
 
 
 def _counted(
-    source: Source, state: StateDir, session_ids: Collection[str] | None
+    source: Source, state: StateDir, session_ids: Collection[str] | None, kept: Kept | None
 ) -> Iterator[tuple[SessionSummary, ClawCounts]]:
     """All sessions of a database, or those named, each with what was gathered of it."""
     if session_ids is None:
         yield from database_sessions(source, state, lambda *one: None, exact=True)
     for wanted in session_ids or ():
         local = _local(wanted, state) or wanted
-        for found in database_sessions(source, state, lambda *one: None, exact=True, wanted=local):
+        for found in database_sessions(source, state, lambda *one: None, exact=True, wanted=local, kept=kept):
             if found[0].session_id == wanted:
                 yield found
 

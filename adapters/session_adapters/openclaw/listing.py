@@ -12,9 +12,9 @@ import apsw
 from msgspec.structs import asdict, replace
 
 from session_adapters.base import Source
-from session_adapters.growing.sessions import KeptSessions, Mark, Recounted
+from session_adapters.growing.sessions import Mark, Recounted
 from session_adapters.model import SessionSummary
-from session_adapters.openclaw.counting import CHUNK, counts_in, counts_of, feed, marks_in
+from session_adapters.openclaw.counting import CHUNK, Count, Kept, batches, count_of, counts_of, feed, marks_in
 from session_adapters.openclaw.database import ClawFacts, sessions_of
 from session_adapters.openclaw.event_stores import (
     ClawDocumentStore,
@@ -37,10 +37,8 @@ from session_adapters.times import from_millis, parse_time
 from session_adapters.tree.ends import gather
 
 __all__ = [
-    "Kept",
     "NoSession",
     "Note",
-    "batches",
     "database_facts",
     "database_sessions",
     "database_summaries",
@@ -52,10 +50,7 @@ FULL_SIZE = 4 << 20
 """Bytes. A smaller database is read in full at once."""
 FIRST, LAST = 8, 4
 """Events of a longer transcript that are read for a quick look."""
-_BATCH_SESSIONS, _BATCH_EVENTS = 200, 20_000
-"""How much is asked for while a database is open once."""
 
-Kept = KeptSessions[SessionSummary, None]
 Note = Callable[[str, str], None]
 """(place, reason) of what could not be read."""
 
@@ -71,6 +66,8 @@ class _Counted(NamedTuple):
     counts: ClawCounts
     partial: bool
     archive: Archive | None
+    going: Count | None = None
+    """Goes on with what comes later."""
 
 
 def database_facts(path: str, note: Note, wanted: str | None = None, stint: Stint | None = None) -> list[ClawFacts]:
@@ -105,7 +102,7 @@ def recounted(source: Source, state: StateDir, note: Note, kept: Kept) -> list[S
     rest = [one for one in sessions if one.id not in known]
     fresh: dict[str, Recounted[SessionSummary, None]] = {}
     damaged: set[str] = set()
-    found = database_sessions(source, state, note, exact=True, sessions=rest)
+    found = database_sessions(source, state, note, exact=True, sessions=rest, kept=kept)
     for one, (summary, _) in zip(rest, found, strict=True):
         fresh[one.id] = Recounted(summary, marks.get(one.id))
         if summary.partial or summary.warnings:
@@ -123,8 +120,10 @@ def database_sessions(
     exact: bool,
     wanted: str | None = None,
     sessions: Sequence[ClawFacts] | None = None,
+    kept: Kept | None = None,
 ) -> Iterator[tuple[SessionSummary, ClawCounts]]:
-    """The same, each with what was gathered of it; of `sessions`, where those were listed already."""
+    """The same, each with what was gathered of it, which is good until the next one is asked for; of `sessions`,
+    where those were listed already. What is `kept` of long ones is gone on with."""
 
     stint = Stint()
     if sessions is None:
@@ -136,45 +135,39 @@ def database_sessions(
         if late:
             found = [_Counted(counts_of(one), True, None) for one in batch]
         else:
-            found = read_database(source.path, _counting(batch, None if exact else stint, full=full))
+            found = read_database(source.path, _counting(batch, None if exact else stint, kept, full=full))
         for one, counted in zip(batch, found, strict=True):
             if counted.archive is not None and full:
                 counted = _unpack(one, counted, source.path, note)
             for place, reason in counted.counts.damaged.places(limit=REPORTED):
                 note(f"session {one.id}, {place}", reason)
             yield _of_database(one, counted, source, state), counted.counts
+            if kept is not None and counted.going is not None:
+                kept.give(one.id, counted.going)
     if late:
         note("table session_nodes", f"sessions could not be counted: {TOO_MANY}")
 
 
-def batches(sessions: Sequence[ClawFacts]) -> Iterator[list[ClawFacts]]:
-    """So many sessions as are read while a database is open once."""
-    batch: list[ClawFacts] = []
-    events = 0
-    for one in sessions:
-        batch.append(one)
-        events += one.events
-        if len(batch) >= _BATCH_SESSIONS or events >= _BATCH_EVENTS:
-            yield batch
-            batch, events = [], 0
-    if batch:
-        yield batch
-
-
 def _counting(
-    batch: Sequence[ClawFacts], stint: Stint | None, *, full: bool
+    batch: Sequence[ClawFacts], stint: Stint | None, kept: Kept | None, *, full: bool
 ) -> Callable[[apsw.Connection], list[_Counted]]:
     def read(connection: apsw.Connection) -> list[_Counted]:
         schema = ClawColumns.of(connection)
-        return [_count(connection, schema, one, stint, full=full) for one in batch]
+        return [_count(connection, schema, one, stint, kept, full=full) for one in batch]
 
     return read
 
 
 def _count(
-    connection: apsw.Connection, schema: ClawColumns, one: ClawFacts, stint: Stint | None, *, full: bool
+    connection: apsw.Connection,
+    schema: ClawColumns,
+    one: ClawFacts,
+    stint: Stint | None,
+    kept: Kept | None,
+    *,
+    full: bool,
 ) -> _Counted:
-    counts = counts_of(one)
+    counts, going = counts_of(one), None
     if not one.events:
         try:
             archive = archive_of(connection, schema, one.session_id, data=full)
@@ -185,8 +178,9 @@ def _count(
     whole = full or one.events <= FIRST + LAST
     try:
         if whole:
-            counts, rest = counts_in(connection, schema, one, stint)
-            if rest:
+            going = count_of(connection, schema, one, stint, kept)
+            counts = going.counts
+            if rest := going.left(one):
                 counts.damaged.add("", excess(rest, "last"), rest)
                 whole = False
         else:
@@ -196,7 +190,7 @@ def _count(
     except DAMAGE as error:  # a damaged page: what was read of this one stands, the others are not touched by it
         counts.damaged.add("events", f"a part of them is damaged ({error})")
         whole = False
-    return _Counted(counts, not whole, None)
+    return _Counted(counts, not whole, None, going)
 
 
 def _unpack(one: ClawFacts, counted: _Counted, path: str, note: Note) -> _Counted:

@@ -161,6 +161,13 @@ class ClawFile(ClawShape, TreeFile):
 class ClawCounts(ClawShape, TreeCounts):
     """What a list shows of a session."""
 
+    def take(self, record: Any) -> int | None:
+        """See `TreeShape.take`."""
+        index = super().take(record)
+        if index is not None and record.type == "leaf":
+            self.note_place(index)
+        return index
+
     def prompt(self, text: str) -> str:
         """See `TreeCounts.prompt`."""
         return asked(text)

@@ -8,10 +8,11 @@ from typing import NamedTuple
 
 import apsw
 
+from session_adapters.openclaw.counting import batches
 from session_adapters.openclaw.database import ClawFacts
 from session_adapters.openclaw.event_stores import ClawDatabaseStore, RowStore
 from session_adapters.openclaw.events import ClawColumns, archive_of, marks_of
-from session_adapters.openclaw.listing import batches, database_facts
+from session_adapters.openclaw.listing import database_facts
 from session_adapters.openclaw.places import StateDir
 from session_adapters.reading.searchable import SessionTexts, Text, mark_of, texts_of, unchanged
 from session_adapters.reading.sqlite import read_database

@@ -123,8 +123,7 @@ class TreeCounts(TreeShape):
             return None
         self._typed += bool(record.type)
         node_id = self.tree.nodes.ids[index]
-        if self._above.ids is not None and (self.tree.parent(index) != index - 1 or hash(node_id) in self._above.ids):
-            self.goes_elsewhere = True
+        self.note_place(index)
         shown = self.show(record, node_id).messages
         moment = entry_seconds(record)
         if moment is not None and (self._any is None or moment > self._any):
@@ -140,6 +139,12 @@ class TreeCounts(TreeShape):
                 self._latest.setdefault(record.model, -1)
         self._note_settings(record)
         return index
+
+    def note_place(self, index: int) -> None:
+        """See where an entry stands: see `goes_elsewhere`."""
+        ids = self._above.ids
+        if ids is not None and (self.tree.parent(index) != index - 1 or hash(self.tree.nodes.ids[index]) in ids):
+            self.goes_elsewhere = True
 
     @property
     def has_own_prompt(self) -> bool:

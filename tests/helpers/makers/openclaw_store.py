@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import sqlite3
 import uuid
@@ -15,7 +16,19 @@ from session_adapters.base import Environment, Source
 from session_adapters.model import Problem, Session, SessionSummary
 from session_adapters.openclaw import OpenClawAdapter
 
-__all__ = ["Database", "adapter_for", "event", "everything", "folder_of", "get", "lines", "listed", "place", "reply"]
+__all__ = [
+    "Database",
+    "adapter_for",
+    "event",
+    "everything",
+    "folder_of",
+    "get",
+    "header",
+    "lines",
+    "listed",
+    "place",
+    "reply",
+]
 
 
 def adapter_for(home: Path, **variables: str) -> OpenClawAdapter:
@@ -107,6 +120,8 @@ class Database:
 
     def __init__(self, home: Path, path: Path | None = None) -> None:
         self.home = home
+        self._clock = itertools.count(1)
+        """Milliseconds: no two events are written in the same one."""
         self.path = path or database_of(home)
         self.path.parent.mkdir(parents=True, exist_ok=True)
         self.adapter = adapter_for(home)
@@ -145,9 +160,8 @@ class Database:
             "SELECT coalesce(max(seq), -1) FROM transcript_events WHERE session_id = ?", (session_id,)
         ).fetchone()
         for number, one in enumerate(events, last + 1):
-            self.insert(
-                "transcript_events", session_id=session_id, seq=number, event_json=json.dumps(one), created_at=1
-            )
+            when, text = next(self._clock), json.dumps(one)
+            self.insert("transcript_events", session_id=session_id, seq=number, event_json=text, created_at=when)
             self.insert(
                 "transcript_event_identities",
                 session_id=session_id,

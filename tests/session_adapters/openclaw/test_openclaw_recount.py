@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from chances import TIMES, chance
-from openclaw_store import Database, adapter_for
+from openclaw_store import Database, adapter_for, header, reply
 from sample_homes import quiet
 from session_adapters.base import Adapter
 from session_adapters.model import Problem, SessionSummary
@@ -58,8 +58,12 @@ def write(store: Database, dice: random.Random, step: int) -> None:
         run("DELETE FROM transcript_events WHERE session_id = ?", (name,))
 
 
+@pytest.mark.parametrize("long", [100, 1], ids=["each_anew", "all_gone_on_with"])
 @pytest.mark.parametrize("seed", range(3 * TIMES))
-def test_what_changed_comes_to_the_same_as_all_of_it(seed: int, tmp_path: Path) -> None:
+def test_what_changed_comes_to_the_same_as_all_of_it(
+    seed: int, long: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("session_adapters.openclaw.counting.LONG", long)
     store, dice = Database(tmp_path), chance(seed)
     (source,) = store.adapter.sources(quiet)
     counter = store.adapter.counter(source)
@@ -68,9 +72,42 @@ def test_what_changed_comes_to_the_same_as_all_of_it(seed: int, tmp_path: Path) 
         for _ in range(dice.choice((1, 1, 1, 8))):
             write(store, dice, step)
         problems: list[Problem] = []
+        other = adapter_for(tmp_path)
+        expected, expected_problems = whole(other)
+        names = [one.session_id for one in expected] or ["none"]
+        for name in dice.sample(names, dice.randrange(len(names))):  # whoever asks for costs may be first
+            assert list(store.adapter.usage(source, quiet, [name])) == list(other.usage(source, quiet, [name])), step
         summaries, calls = counter(source, problems.append)
         assert calls is None
-        assert (list(summaries), problems) == whole(adapter_for(tmp_path)), step
+        assert (list(summaries), problems) == (expected, expected_problems), step
+
+
+def test_a_long_session_is_gone_on_with(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = Database(tmp_path)
+    store.key("k", "s")
+    store.write("s", header("s"), *(reply(f"e{at}", f"e{at - 1}" if at else None, at=at) for at in range(400)))
+    (source,) = store.adapter.sources(quiet)
+    counter = store.adapter.counter(source)
+    assert counter is not None
+    counter(source, quiet)
+    read = [0]
+
+    def noted(*rest: Any, **more: Any) -> Any:
+        rows = read_events(*rest, **more)
+        read[0] += len(rows)
+        return rows
+
+    monkeypatch.setattr("session_adapters.openclaw.counting.read_events", noted)
+    for at in range(400, 410):
+        store.write("s", reply(f"e{at}", f"e{at - 1}", at=at))
+        ((one,), _) = counter(source, quiet)
+        assert one.message_count == at + 1 and one.tokens is not None
+        calls = list(store.adapter.usage(source, quiet, [one.session_id]))
+        assert len(calls) == at + 1 and sum(call.output_tokens for call in calls) == one.tokens.output_tokens
+    assert read == [10]
+    store.write("s", reply("back", "e7", at=500))
+    assert (list(counter(source, quiet)[0]), []) == whole(adapter_for(tmp_path))
+    assert read[0] > 400, "what the branch hangs on was let go of"
 
 
 def test_only_what_changed_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -29,7 +29,7 @@ T = TypeVar("T")
 _FIGURES = "count(*), sum(octet_length({0}data)), max({0}time_updated)"
 _TOLD_BY = {"session_id", "id", "data", "time_created", "time_updated"}
 """Columns without which nothing tells that a row changed."""
-_TAIL = 64
+_TAIL = 256
 """Messages that may have come since a part was settled."""
 _PAGE = 200
 

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from datetime import tzinfo
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple, TypeVar
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from session_adapters.base import (
     Adapter,
@@ -24,7 +22,7 @@ from session_adapters.growing.sessions import KeptSessions
 from session_adapters.hector import ids
 from session_adapters.hector.configuration.dsn import DSN_VARIABLE, parse_dsns
 from session_adapters.hector.configuration.memory_settings import configuration_of, memory_of
-from session_adapters.hector.configuration.places import HectorServer, Trouble, is_there, places
+from session_adapters.hector.configuration.places import HectorServer, Trouble, is_there, places, zone_of
 from session_adapters.hector.counts import HectorFold, shown
 from session_adapters.hector.detect import layout_of, parts_in, visit
 from session_adapters.hector.layout import HectorFacts, HectorLayout
@@ -33,9 +31,10 @@ from session_adapters.hector.reader import Database, File, HectorReader
 from session_adapters.hector.recount import Kept, added_up
 from session_adapters.hector.server import Server, ServerLook
 from session_adapters.hector.summary import database_facts, database_summaries
-from session_adapters.hector.transcript import HectorTranscript, session_texts
+from session_adapters.hector.texts import new_texts, session_texts
+from session_adapters.hector.transcript import HectorTranscript
 from session_adapters.model import Problem, Session, SessionSummary
-from session_adapters.reading.searchable import Text
+from session_adapters.reading.searchable import SessionTexts, Text
 from session_adapters.reading.sqlite import DatabaseMissing, DatabaseUnreadable, database_source
 from session_adapters.reading.sqlite_rows import Note
 from session_adapters.reading.units import SessionGone, reading_stored
@@ -98,7 +97,7 @@ class HectorAdapter(Adapter):
         """Every database to look at, in the order in which they count: files before servers."""
         value = self.environment.variables.get(DSN_VARIABLE, "")
         dsns = parse_dsns(value, lambda place, reason: trouble(DSN_VARIABLE, place, reason))
-        zone = self._zone()
+        zone = zone_of(self.environment)
         for place in places(self.environment, dsns, trouble):
             if isinstance(place, HectorServer):
                 look = self._looks.setdefault(place.dsn.label, ServerLook())
@@ -106,14 +105,6 @@ class HectorAdapter(Adapter):
                 yield _Store(Server(place.dsn, zone, look), named)
             else:
                 yield _Store(File(str(place.path)), place.layout)
-
-    def _zone(self) -> tzinfo | None:
-        """The zone of this machine, in which Hector most likely wrote; None is the process's own."""
-        name = self.environment.variables.get("TZ", "").removeprefix(":")
-        try:
-            return ZoneInfo(name) if name else None
-        except (ZoneInfoNotFoundError, ValueError, OSError):
-            return None
 
     def sources(self, report: Report) -> Iterator[Source]:
         """See `Adapter.sources`. Of a server it is asked whether anything changed, which is what `stat` tells of a
@@ -176,13 +167,7 @@ class HectorAdapter(Adapter):
             report(Problem(agent=self.name, path=source.path, reason=reason, place=place))
 
         try:
-            taken = self._taken_before(source)
-            own: set[str] = set()
-
-            def named(session_id: str) -> str:
-                own.add(session_id)
-                return ids.of_store(session_id, source.path) if session_id in taken else session_id
-
+            named, own = self._naming(source)
             found = read(self._database(source), named, note)
             self._own_ids[source.path] = source.stamp, own
             return found
@@ -191,6 +176,17 @@ class HectorAdapter(Adapter):
         except (DatabaseUnreadable, OSError) as error:
             note("", str(error))
             return []
+
+    def _naming(self, source: Source) -> tuple[Callable[[str], str], set[str]]:
+        """What gives the id that is shown for one within a database, and those that it was asked for."""
+        taken = self._taken_before(source)
+        own: set[str] = set()
+
+        def named(session_id: str) -> str:
+            own.add(session_id)
+            return ids.of_store(session_id, source.path) if session_id in taken else session_id
+
+        return named, own
 
     def _taken_before(self, source: Source) -> frozenset[str]:
         """Ids that databases read before this one have: they are not this one's, whatever it calls them."""
@@ -291,11 +287,15 @@ class HectorAdapter(Adapter):
 
     def session_texts(self, source: Source, session_id: str) -> Iterator[Text]:
         """See `Adapter.session_texts`."""
-        session_id = scrub(session_id)
         parts = parts_in(source, session_id)
         with reading_stored(self.name, session_id, source.path):
             database = self._database(source)
-        return session_texts(database, session_id, parts)
+        return session_texts(database, scrub(session_id), parts)
+
+    def new_texts(self, source: Source, report: Report, marks: Mapping[str, str]) -> Iterator[SessionTexts] | None:
+        """See `Adapter.new_texts`: of a file."""
+        whole = partial(super().texts, source, report)
+        return None if source.layout == _SERVER else new_texts(source.path, self._naming(source)[0], marks, whole)
 
     def _is_counted_elsewhere(self, source: Source, session_id: str) -> bool:
         try:

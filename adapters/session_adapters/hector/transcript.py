@@ -6,9 +6,7 @@ the database has changed; if one is different, or went, the loaded part is read 
 
 from __future__ import annotations
 
-from array import array
-from collections.abc import Iterator, Sequence
-from functools import partial
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from session_adapters.hector.counts import is_prompt, shown
@@ -18,16 +16,13 @@ from session_adapters.hector.layout import HectorFacts, HectorLayout, HectorMark
 from session_adapters.hector.messages import HectorConversation
 from session_adapters.hector.reader import Database
 from session_adapters.hector.server import Server
-from session_adapters.model import Message, SessionUnreadable
-from session_adapters.reading.bounds import excess, unread
 from session_adapters.reading.damaged_places import Damage
-from session_adapters.reading.searchable import PagedTexts, Text, pages
 from session_adapters.reading.sqlite import DatabaseMissing, DatabaseUnreadable
 from session_adapters.reading.sqlite_limits import SESSION_ROWS
 from session_adapters.reading.units import SessionGone, reading_stored
 from session_adapters.transcript import Change, Transcript, first_difference, part_of
 
-__all__ = ["PAGE_ROWS", "HectorTranscript", "session_texts"]
+__all__ = ["PAGE_ROWS", "HectorTranscript"]
 
 PAGE_ROWS = 200
 _NEW = 500
@@ -234,52 +229,3 @@ def _part(marks: Sequence[HectorMark], at: int, step: int) -> range:
 
 def _index(marks: Sequence[HectorMark], wanted: HectorMark) -> int | None:
     return next((at for at, mark in enumerate(marks) if mark.id == wanted.id), None)
-
-
-# Texts for searching ------------------------------------------------------------------------------------------
-
-
-class _Read(NamedTuple):
-    messages: Sequence[Message]
-    lost: int
-    left: int
-
-
-class _Listed(NamedTuple):
-    """A session before anything in it is read."""
-
-    marks: Sequence[HectorMark]
-    left: int
-    damaged: bool
-
-
-def session_texts(database: Database, session_id: str, parts: Parts) -> Iterator[Text]:
-    """See `Adapter.session_texts`."""
-    texts = PagedTexts(session_id)
-    with reading_stored("hector", session_id, database.path):
-        marks, left, damaged = visit(database, parts, _listed)
-    lost = int(damaged)
-    for span in pages(array("q", (mark.size for mark in marks))):
-        with reading_stored("hector", session_id, database.path):
-            page = visit(database, parts, partial(_read, marks[span]))
-        lost, left = lost + page.lost, left + page.left
-        yield from texts.of(page.messages)
-    if left:
-        raise SessionUnreadable(excess(left))
-    if lost:
-        raise SessionUnreadable(unread(lost))
-
-
-def _listed(layout: HectorLayout, facts: HectorFacts) -> _Listed:
-    marks = layout.within(facts.owner, layout.marks([facts.owner])[facts.owner])
-    marks = [HectorMark(mark.place, mark.id, size=mark.size) for mark in marks]  # held for long: what reading takes
-    return _Listed(marks, layout.left, bool(facts.damaged))
-
-
-def _read(marks: Sequence[HectorMark], layout: HectorLayout, facts: HectorFacts) -> _Read:
-    conversation = HectorConversation()
-    lost = 0
-    for row in layout.read(facts.owner, marks):
-        lost += bool(row.lost)
-        conversation.take(row.messages)
-    return _Read(conversation.messages, lost, layout.left)

@@ -16,10 +16,12 @@ import os
 import re
 import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from datetime import tzinfo
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import msgspec
 
@@ -43,6 +45,7 @@ __all__ = [
     "own_configurations",
     "places",
     "stores_of",
+    "zone_of",
 ]
 
 PATH_VARIABLE = "HERMES_TUI_HECTOR_PATH"
@@ -279,3 +282,12 @@ def _is_given(store: StoreSettings, database: str, environment: Environment, kno
     host = expanded(store.host, environment.variables) or "localhost"
     place = f"{host}:{store.port or 5432}"
     return any(database == dsn.database and place in dsn.hosts for dsn in known)
+
+
+def zone_of(environment: Environment) -> tzinfo | None:
+    """The zone of a machine, in which Hector most likely wrote there; None is the process's own."""
+    name = environment.variables.get("TZ", "").removeprefix(":")
+    try:
+        return ZoneInfo(name) if name else None
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        return None

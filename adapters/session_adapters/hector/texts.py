@@ -1,0 +1,177 @@
+"""Search texts of the sessions in a database, and which of them are new.
+
+Rows are only ever added: of a session whose first rows are what they were, those behind are read.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import NamedTuple
+
+from session_adapters.hector.detect import layout_of, visit
+from session_adapters.hector.ids import Parts
+from session_adapters.hector.layout import HectorFacts, HectorLayout, HectorMark
+from session_adapters.hector.messages import HectorConversation
+from session_adapters.hector.reader import Database, File, HectorReader
+from session_adapters.hector.recount import sums_of
+from session_adapters.hector.summary import database_facts
+from session_adapters.model import Message, SessionUnreadable
+from session_adapters.reading.bounds import excess, unread
+from session_adapters.reading.searchable import (
+    PagedTexts,
+    SessionTexts,
+    Text,
+    mark_of,
+    pages,
+    texts_of,
+    unchanged,
+)
+from session_adapters.reading.sqlite import DatabaseUnreadable
+from session_adapters.reading.sqlite_limits import first_of_newest
+from session_adapters.reading.units import SessionGone, reading_stored
+
+__all__ = ["LOOK_BACK", "new_texts", "session_texts"]
+
+LOOK_BACK = 64
+"""Rows before the new ones that are read with them: results there are linked to their calls."""
+_BATCH = 50
+"""Sessions that are looked at while a database is open once."""
+
+
+class _Looked(NamedTuple):
+    """What is known of a session without its texts."""
+
+    facts: HectorFacts
+    mark: str
+    same: bool = False
+    """Nothing is new."""
+    first: str = ""
+    """Id of the row behind those that are what they were; empty where one of them is different."""
+    new: int = 0
+    """Rows from that one on."""
+
+
+def new_texts(
+    path: str, named: Callable[[str], str], marks: Mapping[str, str], whole: Callable[[str], Iterable[Text]]
+) -> Iterator[SessionTexts] | None:
+    """See `Adapter.new_texts`, of a file; None where a part of it cannot be read, or rows of a session have the same
+    id. `named` gives the id that is shown for one within the database, `whole` reads all of a session."""
+    database, lost, looked = File(path), list[str](), list[_Looked]()
+    try:
+        found, _ = database_facts(database, lambda place, reason: lost.append(reason))
+        own = [facts for facts in found if not facts.counted_elsewhere]
+        for at in range(0, len(own), _BATCH):
+            batch = database.read(partial(_looks, own[at : at + _BATCH], named, marks))
+            if batch is None or lost:
+                return None
+            looked += batch
+    except (DatabaseUnreadable, OSError):
+        return None  # reading it session by session reports it
+    return (_session_texts(database, named(one.facts.id), one, whole) for one in looked)
+
+
+def _looks(
+    batch: Sequence[HectorFacts], named: Callable[[str], str], marks: Mapping[str, str], reader: HectorReader
+) -> list[_Looked] | None:
+    sums = sums_of(layout_of(reader), [facts.owner for facts in batch])
+    found: list[_Looked] = []
+    for facts in batch if sums else ():
+        before, said = marks.get(named(facts.id), ""), " ".join(map(str, sums[facts.owner]))
+        known, _, told = before.rpartition(" of ")
+        if told == said:
+            found.append(_Looked(facts, before, same=True))
+            continue
+        layout = layout_of(reader)
+        rows = [mark._replace(place=None) for mark in layout.marks([facts.owner])[facts.owner]]
+        if len({mark.id for mark in rows}) < len(rows):
+            return None
+        whole = not layout.lost and not first_of_newest([mark.size for mark in rows])
+        at = unchanged(known, rows) if whole else 0
+        mark = f"{mark_of(rows)} of {said}"
+        first = rows[at].id if 0 < at < len(rows) else ""
+        found.append(_Looked(facts, mark, 0 < at == len(rows), first, len(rows) - at))
+    return found if sums or not batch else None
+
+
+def _session_texts(
+    database: Database, name: str, looked: _Looked, whole: Callable[[str], Iterable[Text]]
+) -> SessionTexts:
+    texts: Sequence[Text] | None = () if looked.same else None
+    if looked.first:
+        try:
+            texts = visit(database, looked.facts.parts, partial(_added, name, looked))
+        except (SessionGone, DatabaseUnreadable, OSError):
+            texts = None  # reading all of it says why
+    if texts is None:
+        return SessionTexts(name, looked.mark, True, whole(name))
+    return SessionTexts(name, looked.mark, False, texts)
+
+
+def _added(name: str, looked: _Looked, layout: HectorLayout, facts: HectorFacts) -> list[Text] | None:
+    """The texts of the rows that are new, and of what these change; None where that cannot be told."""
+    marks = layout.marks([facts.owner], looked.new + LOOK_BACK)[facts.owner]
+    start = next((at for at, mark in enumerate(marks) if mark.id == looked.first), 0)
+    conversation, first = HectorConversation(), 0
+    for at, row in enumerate(layout.read(facts.owner, marks)):
+        if at == start:
+            conversation.take_change()
+            first = len(conversation.messages)
+        if row.lost:
+            return None
+        conversation.take(row.messages)
+    change, messages = conversation.take_change(), conversation.messages
+    results = (one.tool_result for one in messages[first:] if one.tool_result is not None)
+    if not start or change is None or layout.lost or layout.left or not all(one.linked for one in results):
+        return None
+    return list(texts_of(name, messages, min(first, change)))
+
+
+# All of a session --------------------------------------------------------------------------------------------
+
+
+class _Read(NamedTuple):
+    messages: Sequence[Message]
+    lost: int
+    left: int
+
+
+class _Listed(NamedTuple):
+    """A session before anything in it is read."""
+
+    marks: Sequence[HectorMark]
+    left: int
+    damaged: bool
+
+
+def session_texts(database: Database, session_id: str, parts: Parts) -> Iterator[Text]:
+    """See `Adapter.session_texts`."""
+    texts = PagedTexts(session_id)
+    with reading_stored("hector", session_id, database.path):
+        marks, left, damaged = visit(database, parts, _listed)
+    lost = int(damaged)
+    for span in pages(array("q", (mark.size for mark in marks))):
+        with reading_stored("hector", session_id, database.path):
+            page = visit(database, parts, partial(_read, marks[span]))
+        lost, left = lost + page.lost, left + page.left
+        yield from texts.of(page.messages)
+    if left:
+        raise SessionUnreadable(excess(left))
+    if lost:
+        raise SessionUnreadable(unread(lost))
+
+
+def _listed(layout: HectorLayout, facts: HectorFacts) -> _Listed:
+    marks = layout.within(facts.owner, layout.marks([facts.owner])[facts.owner])
+    marks = [HectorMark(mark.place, mark.id, size=mark.size) for mark in marks]  # held for long: what reading takes
+    return _Listed(marks, layout.left, bool(facts.damaged))
+
+
+def _read(marks: Sequence[HectorMark], layout: HectorLayout, facts: HectorFacts) -> _Read:
+    conversation = HectorConversation()
+    lost = 0
+    for row in layout.read(facts.owner, marks):
+        lost += bool(row.lost)
+        conversation.take(row.messages)
+    return _Read(conversation.messages, lost, layout.left)

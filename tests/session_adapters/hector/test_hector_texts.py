@@ -1,0 +1,155 @@
+"""What is new in a database is read for searching, and makes up what all of it gives."""
+
+from __future__ import annotations
+
+import json
+import random
+import shutil
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from chances import TIMES, chance
+from hector_store import V2_SCHEMA, Store, adapter_for, sample_adapter
+from sample_homes import quiet
+from session_adapters.base import Adapter, Source
+from session_adapters.hector import texts as module
+from session_adapters.hector.layout import HectorLayout, HectorMark
+from session_adapters.reading.searchable import Text
+from support import STORES
+
+STEPS = 40
+_TIME = "2025-11-0{} 10:00:00.5+02:00"
+
+
+class Follower:
+    """Knows the texts of a database, by what was new in it alone."""
+
+    def __init__(self, adapter: Adapter) -> None:
+        self._adapter = adapter
+        self._marks: dict[str, str] = {}
+        self._texts: dict[str, dict[str, Text]] = {}
+        self.anew = 0
+        """Sessions that the last look gave as a whole."""
+
+    def look(self, source: Source) -> list[Text]:
+        """All texts there are now, by their ids."""
+        found = self._adapter.new_texts(source, quiet, self._marks)
+        assert found is not None
+        marks: dict[str, str] = {}
+        texts: dict[str, dict[str, Text]] = {}
+        self.anew = 0
+        for one in found:
+            assert one.mark
+            self.anew += one.whole
+            known = {} if one.whole else self._texts.get(one.session_id, {})
+            texts[one.session_id] = {**known, **{text.message_id: text for text in one.texts}}
+            marks[one.session_id] = one.mark
+        self._marks, self._texts = marks, texts
+        return in_order(text for some in texts.values() for text in some.values())
+
+
+def in_order(texts: Iterable[Text]) -> list[Text]:
+    return sorted(texts, key=lambda text: (text.session_id, text.message_id))
+
+
+def data_part(**fields: Any) -> dict[str, Any]:
+    return {"data": {"data": fields}, "metadata": {"event_type": fields["type"]}}
+
+
+def write(store: Store, dice: random.Random) -> None:
+    """Something that Hector 1 does, or that was done to its database."""
+    run = store.connection.execute
+    key, agent, done = f"s{dice.randrange(3)}", dice.choice(("assistant", "assistant", "helper")), dice.random()
+    ids = [one for (one,) in run("SELECT id FROM session_messages WHERE session_id = ? ORDER BY id", (key,))]
+    call = f"c{dice.randrange(len(ids) + 1)}"
+    if done < 0.1:
+        if not run("SELECT 1 FROM sessions WHERE id = ? AND agent_id = ?", (key, agent)).fetchone():
+            store.session(key, agent)
+    elif done < 0.4 or not ids:
+        store.say(key, dice.choice(("USER", "AGENT")), f"words {dice.random()}")
+    elif done < 0.6:
+        store.say(key, "AGENT", [data_part(type="tool_use", id=call, name="bash", arguments={"command": "ls"})])
+    elif done < 0.82:
+        store.say(key, "USER", [data_part(type="tool_result", tool_call_id=call, content=f"out {dice.random()}")])
+    elif done < 0.86:
+        run("DELETE FROM session_messages WHERE id = ?", (dice.choice(ids),))
+    elif done < 0.92:
+        text = json.dumps({"role": "ROLE_USER", "parts": [{"text": "x" * dice.randrange(90, 900)}]})
+        run("UPDATE session_messages SET message_json = ? WHERE id = ?", (text, dice.choice(ids)))
+    elif done < 0.96:
+        run("DELETE FROM session_messages WHERE session_id = ?", (key,))
+    else:
+        run("DELETE FROM sessions WHERE id = ?", (key,))
+
+
+def write_events(store: Store, dice: random.Random) -> None:
+    """Something that Hector 2 does."""
+    owner: dict[str, Any] = {"app_name": "app", "user_id": f"u{dice.randrange(2)}"}
+    key, run = f"s{dice.randrange(2)}", store.connection.execute
+    if dice.random() < 0.1:
+        same = "SELECT 1 FROM sessions WHERE app_name = 'app' AND user_id = ? AND id = ?"
+        if not run(same, (owner["user_id"], key)).fetchone():
+            times = {"created_at": _TIME.format(1), "updated_at": _TIME.format(2)}
+            store.insert("sessions", {**owner, "id": key, **times})
+        return
+    (count,) = run("SELECT count(*) FROM session_events").fetchone()
+    row = {**owner, "session_id": key, "sequence_num": count, "created_at": _TIME.format(3)}
+    role = dice.choice(("user", "model"))
+    said = json.dumps({"role": role, "parts": [{"text": f"words {dice.random()}"}]})
+    store.insert("session_events", {**row, "id": f"e{count}", "author": role, "role": role, "content_json": said})
+
+
+@pytest.mark.parametrize("back", [1, 64])
+@pytest.mark.parametrize("seed", range(2 * TIMES))
+@pytest.mark.parametrize("generation", [1, 2])
+def test_what_is_new_makes_up_all_of_it(
+    generation: int, seed: int, back: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "LOOK_BACK", back)
+    store = Store(tmp_path) if generation == 1 else Store(tmp_path, schema=V2_SCHEMA)
+    dice, follower = chance(seed), Follower(store.adapter)
+    for step in range(STEPS):
+        for _ in range(dice.choice((1, 1, 1, 8))):
+            (write if generation == 1 else write_events)(store, dice)
+        fresh = adapter_for(tmp_path)
+        (source,) = fresh.sources(quiet)
+        assert follower.look(source) == in_order(fresh.texts(source, quiet)), step
+        assert follower.look(source) == in_order(fresh.texts(source, quiet)) and not follower.anew
+
+
+def test_real_databases_give_the_same(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    shutil.copytree(STORES / "hector" / "home", home, symlinks=True)
+    adapter = sample_adapter(home)
+    looked = 0
+    for source in adapter.sources(quiet):
+        if adapter.new_texts(source, quiet, {}) is not None:
+            looked += 1
+            assert Follower(adapter).look(source) == in_order(adapter.texts(source, quiet))
+    assert looked >= 3
+
+
+def test_of_a_long_session_what_is_new_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store, read = Store(tmp_path), list[str]()
+    really = HectorLayout.read
+
+    def noted(self: HectorLayout, owner: tuple[str, ...], marks: list[HectorMark]) -> object:
+        read.extend(mark.id for mark in marks)
+        return really(self, owner, marks)
+
+    for name in ("quiet", "long"):
+        store.session(name)
+        for turn in range(400):
+            store.say(name, "USER", f"prompt {turn}")
+    (source,) = store.adapter.sources(quiet)
+    follower = Follower(store.adapter)
+    assert len(follower.look(source)) == 800
+    monkeypatch.setattr(HectorLayout, "read", noted)
+    for turn in range(3):
+        store.say("long", "USER", f"more {turn}")
+        read.clear()
+        assert len(follower.look(source)) == 801 + turn and not follower.anew
+        assert len(read) == 1 + module.LOOK_BACK

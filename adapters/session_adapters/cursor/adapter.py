@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 from session_adapters.base import (
@@ -21,7 +22,7 @@ from session_adapters.base import (
 from session_adapters.cursor import places
 from session_adapters.cursor.chat_store.reader import ChatReader, ChatShelf, count_chat
 from session_adapters.cursor.document import CursorDocumentStore, document_summaries
-from session_adapters.cursor.editor_store.database import EditorShelf, Kept, editor_summaries, has_session
+from session_adapters.cursor.editor_store.database import EditorShelf, Kept, editor_summaries, has_session, new_texts
 from session_adapters.cursor.facts import CursorFacts, CursorReader, CursorStore, CursorTranscript, linked
 from session_adapters.cursor.lines import LineBuilder, count_lines, transcript_facts
 from session_adapters.cursor.native import live_sessions, resume_command
@@ -34,7 +35,7 @@ from session_adapters.model import Message, Problem, Session, SessionSummary
 from session_adapters.reading.bounds import unread
 from session_adapters.reading.damaged_places import Damage, reading_session, reason_of
 from session_adapters.reading.folders import report_damage
-from session_adapters.reading.searchable import Text
+from session_adapters.reading.searchable import SessionTexts, Text
 from session_adapters.reading.sqlite import DatabaseMissing, DatabaseUnreadable
 from session_adapters.reading.units import UNREADABLE, Lost, SessionGone, reading_stored
 from session_adapters.session_counts import SessionFold, messages_usage
@@ -225,6 +226,12 @@ class CursorAdapter(Adapter):
         if source.layout != places.LINES:
             return None
         return LinesReader(source.path, source.session_id, LineBuilder())
+
+    def new_texts(self, source: Source, report: Report, marks: Mapping[str, str]) -> Iterator[SessionTexts] | None:
+        """See `Adapter.new_texts`: of the editor's databases."""
+        if source.layout != places.EDITOR:
+            return None
+        return new_texts(source.path, marks, partial(self.texts, source, report))
 
     def usage(self, source: Source, report: Report, session_ids: Collection[str] | None = None) -> Iterator[Usage]:
         """See `Adapter.usage`: transcripts tell of no call."""

@@ -11,7 +11,9 @@ import pytest
 from chances import TIMES, chance
 from cursor_store import Editor, adapter_for
 from recounts import counting, whole
+from sample_homes import quiet
 from session_adapters.cursor.editor_store.composers import ComposerReader
+from session_adapters.reading.searchable import Text
 
 STEPS = 40
 
@@ -75,3 +77,21 @@ def test_only_what_changed_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     editor.bubble("c1", 2, "more")
     count()
     assert set(read) == {"c1"}
+
+
+@pytest.mark.parametrize("seed", range(2 * TIMES))
+def test_what_is_new_makes_up_all_texts(seed: int, tmp_path: Path) -> None:
+    editor, dice = Editor(tmp_path), chance(seed)
+    adapter, marks, texts = editor.adapter, dict[str, str](), dict[str, list[Text]]()
+    for step in range(STEPS):
+        for _ in range(dice.choice((1, 1, 1, 8))):
+            write(editor, dice, step)
+        (source,) = [one for one in adapter.sources(quiet) if one.path == str(editor.path)]
+        found = {one.session_id: (one, list(one.texts)) for one in adapter.new_texts(source, quiet, marks) or ()}
+        texts = {key: some if one.whole else texts[key] for key, (one, some) in found.items()}
+        marks = {key: one.mark for key, (one, _) in found.items()}
+        fresh = adapter_for(tmp_path)
+        together = [text for some in texts.values() for text in some]
+        assert sorted(together) == sorted(fresh.texts(source, quiet)), step
+        again = list(adapter.new_texts(source, quiet, marks) or ())
+        assert again and not any(one.whole or list(one.texts) for one in again)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -27,10 +27,11 @@ from session_adapters.model import SessionSummary
 from session_adapters.reading.bounds import TOO_LARGE, Stint
 from session_adapters.reading.damaged_places import Damage, reason_of
 from session_adapters.reading.files import read_small
+from session_adapters.reading.searchable import SessionTexts, Text, mark_of
 from session_adapters.reading.sqlite import DatabaseUnreadable, read_database
 from session_adapters.reading.units import Lost, SessionGone
 
-__all__ = ["EditorShelf", "Kept", "editor_summaries", "has_session"]
+__all__ = ["EditorShelf", "Kept", "editor_summaries", "has_session", "new_texts"]
 
 T = TypeVar("T")
 FULL_SIZE = 4 << 20
@@ -129,6 +130,37 @@ def _placed(found: list[SessionSummary], user: str) -> list[SessionSummary]:
         return found
     known = _workspaces(Path(user))
     return [one if one.cwd else replace(one, cwd=known.get(one.session_id)) for one in found]
+
+
+def new_texts(
+    path: str, marks: Mapping[str, str], whole: Callable[[str], Iterable[Text]]
+) -> Iterator[SessionTexts] | None:
+    """See `Adapter.new_texts`: of a conversation that is not what it was, all. None where a part of the database
+    cannot be read. `whole` reads one."""
+
+    def read(connection: apsw.Connection) -> dict[str, str] | None:
+        state, lost = EditorState(connection), Damage()
+        found: dict[str, str] = {}
+        for session_id, row in state.composers(lost.add):
+            mark = state.mark(session_id, row)
+            if mark is None:
+                return None
+            if row.size > 0:
+                found[session_id] = mark_of(mark)
+        for tab in tabs_of(state, None, lost.add):
+            found.setdefault(str(tab.facts.id), mark_of(tab.units()))
+        return None if lost else found
+
+    try:
+        now = read_database(path, read, timeout=_TIMEOUT)
+    except (DatabaseUnreadable, OSError):
+        return None  # reading it session by session reports it
+    if now is None:
+        return None
+    return (
+        SessionTexts(one, mark, marks.get(one) != mark, whole(one) if marks.get(one) != mark else ())
+        for one, mark in now.items()
+    )
 
 
 # Workspaces --------------------------------------------------------------------------------------------------

@@ -33,11 +33,18 @@ from session_adapters.growing.texts import LinesReader
 from session_adapters.jsonl_adapter import JsonlTranscript
 from session_adapters.model import Message, Problem, Session, SessionSummary
 from session_adapters.reading.bounds import unread
-from session_adapters.reading.damaged_places import Damage, reading_session, reason_of
+from session_adapters.reading.damaged_places import (
+    UNREADABLE,
+    Damage,
+    SessionGone,
+    reading_session,
+    reading_stored,
+    reason_of,
+)
 from session_adapters.reading.folders import report_damage
 from session_adapters.reading.searchable import SessionTexts, Text
 from session_adapters.reading.sqlite import DatabaseMissing, DatabaseUnreadable
-from session_adapters.reading.units import UNREADABLE, Lost, SessionGone, reading_stored
+from session_adapters.reading.units import Lost
 from session_adapters.session_counts import SessionFold, messages_usage
 from session_adapters.text import scrub
 from session_adapters.transcript import END_MESSAGES, PAGE, Transcript
@@ -229,9 +236,8 @@ class CursorAdapter(Adapter):
 
     def new_texts(self, source: Source, report: Report, marks: Mapping[str, str]) -> Iterator[SessionTexts] | None:
         """See `Adapter.new_texts`: of the editor's databases."""
-        if source.layout != places.EDITOR:
-            return None
-        return new_texts(source.path, marks, partial(self.texts, source, report))
+        whole = partial(self.texts, source, report)
+        return new_texts(source.path, marks, whole) if source.layout == places.EDITOR else None
 
     def usage(self, source: Source, report: Report, session_ids: Collection[str] | None = None) -> Iterator[Usage]:
         """See `Adapter.usage`: transcripts tell of no call."""

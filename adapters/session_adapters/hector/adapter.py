@@ -34,10 +34,10 @@ from session_adapters.hector.summary import database_facts, database_summaries
 from session_adapters.hector.texts import new_texts, session_texts
 from session_adapters.hector.transcript import HectorTranscript
 from session_adapters.model import Problem, Session, SessionSummary
+from session_adapters.reading.damaged_places import SessionGone, reading_stored
 from session_adapters.reading.searchable import SessionTexts, Text
 from session_adapters.reading.sqlite import DatabaseMissing, DatabaseUnreadable, database_source
 from session_adapters.reading.sqlite_rows import Note
-from session_adapters.reading.units import SessionGone, reading_stored
 from session_adapters.session_counts import SessionFold
 from session_adapters.text import scrub
 from session_adapters.transcript import END_MESSAGES, Transcript

@@ -19,6 +19,7 @@ from session_adapters.hector.recount import sums_of
 from session_adapters.hector.summary import database_facts
 from session_adapters.model import Message, SessionUnreadable
 from session_adapters.reading.bounds import excess, unread
+from session_adapters.reading.damaged_places import SessionGone, reading_stored
 from session_adapters.reading.searchable import (
     PagedTexts,
     SessionTexts,
@@ -30,7 +31,6 @@ from session_adapters.reading.searchable import (
 )
 from session_adapters.reading.sqlite import DatabaseUnreadable
 from session_adapters.reading.sqlite_limits import first_of_newest
-from session_adapters.reading.units import SessionGone, reading_stored
 
 __all__ = ["LOOK_BACK", "new_texts", "session_texts"]
 

@@ -29,7 +29,7 @@ class Marks:
         """Each event as its number, its size and whatever else tells of it."""
         self.numbers, self.sizes, self.checks = array("q"), array("q"), array("L")
         for event in events:
-            self.numbers.append(as_int(event[0]) or 0)
+            self.numbers.append(event[0] if isinstance(event[0], int) else 0)
             self.sizes.append(next((one for one in event[1:] if isinstance(one, int)), 0))
             self.checks.append(crc32(repr(event).encode("utf-8", "replace")))
 
@@ -40,12 +40,13 @@ class Marks:
         return zip(self.numbers, self.sizes, self.checks, strict=True)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Marks) and self._columns == other._columns
+        return isinstance(other, Marks) and self.columns == other.columns
 
     __hash__ = None  # type: ignore[assignment]  # they grow
 
     @property
-    def _columns(self) -> tuple[array[int], ...]:
+    def columns(self) -> tuple[array[int], ...]:
+        """Numbers, sizes and what changes."""
         return self.numbers, self.sizes, self.checks
 
     def part(self, start: int = 0, stop: int | None = None) -> Marks:
@@ -53,12 +54,12 @@ class Marks:
         if start == 0 and stop in (None, len(self)):
             return self
         found = Marks()
-        found.numbers, found.sizes, found.checks = (column[start:stop] for column in self._columns)
+        found.numbers, found.sizes, found.checks = (column[start:stop] for column in self.columns)
         return found
 
     def reverse(self) -> None:
         """Put the last one first."""
-        for column in self._columns:
+        for column in self.columns:
             column.reverse()
 
 

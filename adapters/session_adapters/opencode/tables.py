@@ -207,9 +207,8 @@ class OpenCodeRows:
             self.left[owner] += len(units)
             return found
         for at in range(0, len(units), _CHUNK):
-            chunk = units[at : at + _CHUNK]
             by_kind: dict[str, list[OpenCodeUnit]] = {}
-            for unit in chunk:
+            for unit in units[at : at + _CHUNK]:
                 by_kind.setdefault(unit.kind, []).append(unit)
             for kind, some in by_kind.items():
                 if kind == MESSAGE_ROW:

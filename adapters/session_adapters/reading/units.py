@@ -8,14 +8,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from functools import partial
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
-from session_adapters.base import SessionMissing, SessionUnreadable
 from session_adapters.model import Message
 from session_adapters.reading.bounds import excess, shown_size
-from session_adapters.reading.damaged_places import Damage, reason_of
+from session_adapters.reading.damaged_places import UNREADABLE, Damage, SessionGone, reading_stored
 from session_adapters.reading.sqlite import DatabaseMissing
 from session_adapters.reading.sqlite_limits import SESSION_ROWS, Ration
 from session_adapters.session_counts import SessionFold
@@ -24,14 +22,11 @@ from session_adapters.transcript import Change, Transcript, first_difference, pa
 
 __all__ = [
     "PAGE_UNITS",
-    "UNREADABLE",
     "Lost",
-    "SessionGone",
     "UnitReader",
     "UnitShelf",
     "UnitTranscript",
     "Unitary",
-    "reading_stored",
 ]
 
 PAGE_UNITS = 100
@@ -41,25 +36,6 @@ _NEW = 500
 """Units behind the loaded ones that are looked for among the last, before all of them are listed."""
 _MOST = 128
 """Units that are read at once for a part, to see how long they are."""
-UNREADABLE = (OSError, ValueError)
-"""What says that a store or a session in it cannot be read: `DatabaseUnreadable` is a `ValueError`."""
-
-
-class SessionGone(LookupError):
-    """The store does not have the session."""
-
-
-@contextmanager
-def reading_stored(agent: str, session_id: str, path: str) -> Iterator[None]:
-    """Raises `SessionMissing` in place of what says that the store or the session is gone, `SessionUnreadable` in
-    place of what says that one of them cannot be read."""
-    try:
-        yield
-    except (DatabaseMissing, FileNotFoundError, SessionGone) as error:
-        raise SessionMissing(f"{agent} session {session_id} is not in {path}") from error
-    except UNREADABLE as error:
-        reason = reason_of(error)
-        raise SessionUnreadable(f"cannot read {agent} session {session_id} in {path}: {reason}") from error
 
 
 class Lost(NamedTuple):

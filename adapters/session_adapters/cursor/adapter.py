@@ -33,17 +33,16 @@ from session_adapters.growing.texts import LinesReader
 from session_adapters.jsonl_adapter import JsonlTranscript
 from session_adapters.model import Message, Problem, Session, SessionSummary
 from session_adapters.reading.bounds import unread
-from session_adapters.reading.damaged_places import (
-    UNREADABLE,
-    Damage,
-    SessionGone,
-    reading_session,
-    reading_stored,
-    reason_of,
-)
+from session_adapters.reading.damaged_places import Damage, reading_session, reason_of
 from session_adapters.reading.folders import report_damage
 from session_adapters.reading.searchable import SessionTexts, Text
-from session_adapters.reading.sqlite import DatabaseMissing, DatabaseUnreadable
+from session_adapters.reading.sqlite import (
+    UNREADABLE,
+    DatabaseMissing,
+    DatabaseUnreadable,
+    SessionGone,
+    reading_stored,
+)
 from session_adapters.reading.units import Lost
 from session_adapters.session_counts import SessionFold, messages_usage
 from session_adapters.text import scrub

@@ -24,8 +24,8 @@ from session_adapters.cursor.records import decoded, dig, items, word
 from session_adapters.cursor.summary import CursorFold
 from session_adapters.model import Message, Role, SessionSummary, TokenUsage, ToolCall, ToolResult
 from session_adapters.reading.bounds import TOO_MANY, Stint
-from session_adapters.reading.damaged_places import Damage, SessionGone
-from session_adapters.reading.sqlite import DatabaseUnreadable, read_database
+from session_adapters.reading.damaged_places import Damage
+from session_adapters.reading.sqlite import DatabaseUnreadable, SessionGone, read_database
 from session_adapters.reading.sqlite_limits import SESSION_ROWS, Ration
 from session_adapters.reading.sqlite_rows import (
     DAMAGE,

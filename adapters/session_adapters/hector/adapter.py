@@ -24,19 +24,24 @@ from session_adapters.hector.configuration.dsn import DSN_VARIABLE, parse_dsns
 from session_adapters.hector.configuration.memory_settings import configuration_of, memory_of
 from session_adapters.hector.configuration.places import HectorServer, Trouble, is_there, places, zone_of
 from session_adapters.hector.counts import HectorFold, shown
-from session_adapters.hector.detect import layout_of, parts_in, visit
+from session_adapters.hector.detect import parts_in, visit
 from session_adapters.hector.layout import HectorFacts, HectorLayout
 from session_adapters.hector.messages import HectorConversation
-from session_adapters.hector.reader import Database, File, HectorReader
+from session_adapters.hector.reader import Database, File
 from session_adapters.hector.recount import Kept, added_up
 from session_adapters.hector.server import Server, ServerLook
 from session_adapters.hector.summary import database_facts, database_summaries
 from session_adapters.hector.texts import new_texts, session_texts
 from session_adapters.hector.transcript import HectorTranscript
 from session_adapters.model import Problem, Session, SessionSummary
-from session_adapters.reading.damaged_places import SessionGone, reading_stored
 from session_adapters.reading.searchable import SessionTexts, Text
-from session_adapters.reading.sqlite import DatabaseMissing, DatabaseUnreadable, database_source
+from session_adapters.reading.sqlite import (
+    DatabaseMissing,
+    DatabaseUnreadable,
+    SessionGone,
+    database_source,
+    reading_stored,
+)
 from session_adapters.reading.sqlite_rows import Note
 from session_adapters.session_counts import SessionFold
 from session_adapters.text import scrub
@@ -198,7 +203,8 @@ class HectorAdapter(Adapter):
                 stamp = store.database.last_stamp()
                 known = self._own_ids.get(store.database.path)
                 if known is None or known[0] != stamp:
-                    known = self._own_ids[store.database.path] = stamp, store.database.read(_ids)
+                    listed, _ = database_facts(store.database, lambda place, reason: None)
+                    known = self._own_ids[store.database.path] = stamp, {facts.id for facts in listed}
                 taken |= known[1]
             except (DatabaseUnreadable, OSError):
                 continue  # `sources` and its own `summaries` say so
@@ -306,8 +312,7 @@ class HectorAdapter(Adapter):
 
     def memory(self, summary: SessionSummary) -> Memory | None:
         """See `Adapter.memory`. Version 2 files a session under an app, whose agents share it."""
-        layout = str(summary.raw.get("layout", ""))
-        return memory_of(self.environment, summary.path, _agent_of(summary), layout)
+        return memory_of(self.environment, summary.path, _agent_of(summary), str(summary.raw.get("layout", "")))
 
     def resume_command(self, summary: SessionSummary) -> NativeCommand | None:
         """See `Adapter.resume_command`. Nobody's sessions and those of version 2 have none."""
@@ -344,7 +349,3 @@ def _servers_last(stores: Iterable[_Store]) -> Iterator[_Store]:
         else:
             yield store
     yield from servers
-
-
-def _ids(reader: HectorReader) -> set[str]:
-    return {facts.id for facts in layout_of(reader).sessions()}

@@ -15,8 +15,7 @@ from session_adapters.hector.events import Events
 from session_adapters.hector.ids import Parts
 from session_adapters.hector.layout import HectorFacts, HectorLayout
 from session_adapters.hector.reader import Database, HectorReader
-from session_adapters.reading.damaged_places import SessionGone
-from session_adapters.reading.sqlite import DatabaseUnreadable
+from session_adapters.reading.sqlite import DatabaseUnreadable, SessionGone
 from session_adapters.text import scrub
 
 __all__ = ["layout_of", "parts_in", "visit"]

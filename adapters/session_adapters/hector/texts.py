@@ -19,7 +19,6 @@ from session_adapters.hector.recount import sums_of
 from session_adapters.hector.summary import database_facts
 from session_adapters.model import Message, SessionUnreadable
 from session_adapters.reading.bounds import excess, unread
-from session_adapters.reading.damaged_places import SessionGone, reading_stored
 from session_adapters.reading.searchable import (
     PagedTexts,
     SessionTexts,
@@ -29,7 +28,7 @@ from session_adapters.reading.searchable import (
     texts_of,
     unchanged,
 )
-from session_adapters.reading.sqlite import DatabaseUnreadable
+from session_adapters.reading.sqlite import DatabaseUnreadable, SessionGone, reading_stored
 from session_adapters.reading.sqlite_limits import first_of_newest
 
 __all__ = ["LOOK_BACK", "new_texts", "session_texts"]

@@ -16,8 +16,8 @@ from session_adapters.hector.layout import HectorFacts, HectorLayout, HectorMark
 from session_adapters.hector.messages import HectorConversation
 from session_adapters.hector.reader import Database
 from session_adapters.hector.server import Server
-from session_adapters.reading.damaged_places import Damage, SessionGone, reading_stored
-from session_adapters.reading.sqlite import DatabaseMissing, DatabaseUnreadable
+from session_adapters.reading.damaged_places import Damage
+from session_adapters.reading.sqlite import DatabaseMissing, DatabaseUnreadable, SessionGone, reading_stored
 from session_adapters.reading.sqlite_limits import SESSION_ROWS
 from session_adapters.transcript import Change, Transcript, first_difference, part_of
 

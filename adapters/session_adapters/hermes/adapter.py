@@ -48,12 +48,17 @@ from session_adapters.hermes.transcript import PAGE_ROWS, HermesTranscript
 from session_adapters.hermes.usage import read_usage
 from session_adapters.model import Problem, Session, SessionSummary
 from session_adapters.proc import start_ticks
-from session_adapters.reading.damaged_places import reading_stored
 from session_adapters.reading.files import read_small
 from session_adapters.reading.folders import is_folder, is_new, may_be_folder
 from session_adapters.reading.lineage import once
 from session_adapters.reading.searchable import SessionTexts, Text
-from session_adapters.reading.sqlite import DatabaseMissing, DatabaseUnreadable, database_source, read_database
+from session_adapters.reading.sqlite import (
+    DatabaseMissing,
+    DatabaseUnreadable,
+    database_source,
+    read_database,
+    reading_stored,
+)
 from session_adapters.text import scrub
 from session_adapters.transcript import END_MESSAGES, Transcript
 from session_adapters.usage import Usage

@@ -9,8 +9,7 @@ import apsw
 
 from session_adapters.hermes.message_queries import exists
 from session_adapters.hermes.session_queries import HermesSchema
-from session_adapters.reading.damaged_places import SessionGone, reading_stored
-from session_adapters.reading.sqlite import read_database
+from session_adapters.reading.sqlite import SessionGone, read_database, reading_stored
 from session_adapters.reading.sqlite_rows import as_text
 
 __all__ = ["LONGEST", "system_prompt"]

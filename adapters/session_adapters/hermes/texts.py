@@ -22,9 +22,9 @@ from session_adapters.hermes.records import HermesMessageRow
 from session_adapters.hermes.session_queries import HermesSchema
 from session_adapters.model import SessionUnreadable
 from session_adapters.reading.bounds import excess, unread
-from session_adapters.reading.damaged_places import Damage, SessionGone, reading_stored
+from session_adapters.reading.damaged_places import Damage
 from session_adapters.reading.searchable import PagedTexts, SessionTexts, Text, pages, texts_of
-from session_adapters.reading.sqlite import DatabaseUnreadable, read_database
+from session_adapters.reading.sqlite import DatabaseUnreadable, SessionGone, read_database, reading_stored
 from session_adapters.reading.sqlite_rows import as_text, select_list
 
 __all__ = ["PAGE_ROWS", "new_texts", "session_texts"]

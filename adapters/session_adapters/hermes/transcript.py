@@ -21,8 +21,14 @@ from session_adapters.hermes.message_queries import (
 from session_adapters.hermes.messages import HermesConversation, role_of
 from session_adapters.hermes.session_queries import HermesSchema
 from session_adapters.model import Problem
-from session_adapters.reading.damaged_places import SessionGone, reading_stored
-from session_adapters.reading.sqlite import DatabaseMissing, DatabaseUnreadable, read_database, stamp_or_empty
+from session_adapters.reading.sqlite import (
+    DatabaseMissing,
+    DatabaseUnreadable,
+    SessionGone,
+    read_database,
+    reading_stored,
+    stamp_or_empty,
+)
 from session_adapters.text import scrub
 from session_adapters.transcript import PART_ITEMS, Change, Transcript, first_difference, part_of
 

@@ -48,10 +48,10 @@ from session_adapters.openclaw.places import (
 from session_adapters.openclaw.relations import related
 from session_adapters.openclaw.rules import ClawCounts, ClawFile
 from session_adapters.openclaw.texts import new_texts
-from session_adapters.reading.damaged_places import is_for_now, reading_stored, reason_of
+from session_adapters.reading.damaged_places import is_for_now, reason_of
 from session_adapters.reading.folders import is_folder
 from session_adapters.reading.searchable import SessionTexts, Text
-from session_adapters.reading.sqlite import DatabaseMissing, DatabaseUnreadable
+from session_adapters.reading.sqlite import DatabaseMissing, DatabaseUnreadable, reading_stored
 from session_adapters.reading.sqlite_limits import SESSION_ROWS
 from session_adapters.text import scrub
 from session_adapters.transcript import END_MESSAGES, PAGE

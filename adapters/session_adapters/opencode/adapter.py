@@ -35,11 +35,17 @@ from session_adapters.opencode.texts import new_texts, session_texts
 from session_adapters.opencode.transcript import OpenCodeTranscript
 from session_adapters.opencode.trees import TreeShelf, tree_sources
 from session_adapters.opencode.units import OpenCodeFacts, OpenCodeReader, OpenCodeStore, SessionGone
-from session_adapters.reading.damaged_places import reading_stored, reason_of
+from session_adapters.reading.damaged_places import reason_of
 from session_adapters.reading.folders import is_folder
 from session_adapters.reading.lineage import firsts_of_lines, once
 from session_adapters.reading.searchable import SessionTexts, Text
-from session_adapters.reading.sqlite import DatabaseMissing, DatabaseUnreadable, database_source, read_database
+from session_adapters.reading.sqlite import (
+    DatabaseMissing,
+    DatabaseUnreadable,
+    database_source,
+    read_database,
+    reading_stored,
+)
 from session_adapters.session_counts import SessionFold
 from session_adapters.text import scrub
 from session_adapters.transcript import END_MESSAGES, Transcript

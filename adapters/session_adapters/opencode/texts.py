@@ -17,9 +17,9 @@ from session_adapters.opencode.listing import database_facts
 from session_adapters.opencode.tables import OpenCodeRows
 from session_adapters.opencode.units import Lost, OpenCodeFacts, OpenCodeReader, OpenCodeUnit, SessionGone
 from session_adapters.reading.bounds import excess, unread
-from session_adapters.reading.damaged_places import Damage, reading_stored
+from session_adapters.reading.damaged_places import Damage
 from session_adapters.reading.searchable import SessionTexts, Text, mark_of, pages, texts_of, unchanged
-from session_adapters.reading.sqlite import DatabaseUnreadable, read_database
+from session_adapters.reading.sqlite import DatabaseUnreadable, read_database, reading_stored
 from session_adapters.reading.sqlite_limits import first_of_newest
 
 __all__ = ["OPEN", "new_texts", "session_texts"]

@@ -14,7 +14,7 @@ from typing import Any, Literal, NamedTuple, TypeVar
 from msgspec.structs import replace
 
 from session_adapters.model import Message, Visibility
-from session_adapters.reading.damaged_places import SessionGone
+from session_adapters.reading.sqlite import SessionGone
 from session_adapters.reading.units import Lost, UnitReader
 
 __all__ = [

@@ -13,18 +13,13 @@ from session_adapters.reading.lines import STRAYS, Line
 __all__ = [
     "KEPT",
     "REPORTED",
-    "UNREADABLE",
     "Damage",
     "Place",
-    "SessionGone",
     "is_for_now",
     "reading_session",
-    "reading_stored",
     "reason_of",
 ]
 
-UNREADABLE = (OSError, ValueError)
-"""What says that a store or a session in it cannot be read: `DatabaseUnreadable` is a `ValueError`."""
 KEPT = STRAYS + 100
 """Places that are kept with their reasons; a hostile file has tens of millions."""
 REPORTED = 10
@@ -141,22 +136,3 @@ def reading_session(agent: str, session_id: str, path: str) -> Iterator[None]:
         raise SessionMissing(f"{agent} session {session_id}: {path} is not there any more") from error
     except (OSError, ValueError) as error:
         raise SessionUnreadable(f"cannot read {path}: {reason_of(error)}") from error
-
-
-class SessionGone(LookupError):
-    """The store does not have the session."""
-
-
-@contextmanager
-def reading_stored(agent: str, session_id: str, path: str) -> Iterator[None]:
-    """Raises `SessionMissing` in place of what says that the store or the session is gone, `SessionUnreadable` in
-    place of what says that one of them cannot be read."""
-    from session_adapters.reading.sqlite import DatabaseMissing
-
-    try:
-        yield
-    except (DatabaseMissing, FileNotFoundError, SessionGone) as error:
-        raise SessionMissing(f"{agent} session {session_id} is not in {path}") from error
-    except UNREADABLE as error:
-        reason = reason_of(error)
-        raise SessionUnreadable(f"cannot read {agent} session {session_id} in {path}: {reason}") from error

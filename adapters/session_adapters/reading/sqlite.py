@@ -28,6 +28,7 @@ from typing import ClassVar, Literal, TypeVar
 import apsw
 
 from session_adapters.base import Source
+from session_adapters.model import SessionMissing, SessionUnreadable
 from session_adapters.reading.copying.copies import copied
 from session_adapters.reading.copying.side_files import (
     WRITABLE,
@@ -39,22 +40,28 @@ from session_adapters.reading.copying.side_files import (
     prepare,
     stat_of,
 )
+from session_adapters.reading.damaged_places import reason_of
 from session_adapters.reading.sqlite_limits import DatabaseRefused, DatabaseUnreadable, guard
 from session_adapters.text import one_line
 
 __all__ = [
+    "UNREADABLE",
     "DatabaseMissing",
     "DatabaseUnreadable",
+    "SessionGone",
     "database_source",
     "database_stamp",
     "database_uri",
     "hold_locks",
     "read_database",
+    "reading_stored",
     "stamp_or_empty",
 ]
 
 T = TypeVar("T")
 
+UNREADABLE = (OSError, ValueError)
+"""What says that a store or a session in it cannot be read: `DatabaseUnreadable` is a `ValueError`."""
 READ_TIMEOUT = 60.0
 """Seconds after which a read is broken off."""
 OPENING_SECONDS = 1.5
@@ -302,3 +309,23 @@ def _reason(error: apsw.Error) -> str:
         if isinstance(error, kind):
             return text if kind is not apsw.CorruptError else f"{text} ({said})"
     return f"SQLite says: {said}"
+
+
+# Sessions that are not there -------------------------------------------------------------------------------
+
+
+class SessionGone(LookupError):
+    """The store does not have the session."""
+
+
+@contextmanager
+def reading_stored(agent: str, session_id: str, path: str) -> Iterator[None]:
+    """Raises `SessionMissing` in place of what says that the store or the session is gone, `SessionUnreadable` in
+    place of what says that one of them cannot be read."""
+    try:
+        yield
+    except (DatabaseMissing, FileNotFoundError, SessionGone) as error:
+        raise SessionMissing(f"{agent} session {session_id} is not in {path}") from error
+    except UNREADABLE as error:
+        reason = reason_of(error)
+        raise SessionUnreadable(f"cannot read {agent} session {session_id} in {path}: {reason}") from error

@@ -13,8 +13,8 @@ from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from session_adapters.model import Message
 from session_adapters.reading.bounds import excess, shown_size
-from session_adapters.reading.damaged_places import UNREADABLE, Damage, SessionGone, reading_stored
-from session_adapters.reading.sqlite import DatabaseMissing
+from session_adapters.reading.damaged_places import Damage
+from session_adapters.reading.sqlite import UNREADABLE, DatabaseMissing, SessionGone, reading_stored
 from session_adapters.reading.sqlite_limits import SESSION_ROWS, Ration
 from session_adapters.session_counts import SessionFold
 from session_adapters.text import scrub

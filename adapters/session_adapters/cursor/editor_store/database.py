@@ -25,10 +25,10 @@ from session_adapters.cursor.records import COMPOSER, Composer, decoded, dig, it
 from session_adapters.growing.sessions import KeptSessions, Recounted
 from session_adapters.model import SessionSummary
 from session_adapters.reading.bounds import TOO_LARGE, Stint
-from session_adapters.reading.damaged_places import Damage, SessionGone, reason_of
+from session_adapters.reading.damaged_places import Damage, reason_of
 from session_adapters.reading.files import read_small
 from session_adapters.reading.searchable import SessionTexts, Text, mark_of
-from session_adapters.reading.sqlite import DatabaseUnreadable, read_database
+from session_adapters.reading.sqlite import DatabaseUnreadable, SessionGone, read_database
 from session_adapters.reading.units import Lost
 
 __all__ = ["EditorShelf", "Kept", "editor_summaries", "has_session", "new_texts"]

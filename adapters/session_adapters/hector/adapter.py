@@ -293,10 +293,9 @@ class HectorAdapter(Adapter):
 
     def session_texts(self, source: Source, session_id: str) -> Iterator[Text]:
         """See `Adapter.session_texts`."""
-        parts = parts_in(source, session_id)
         with reading_stored(self.name, session_id, source.path):
             database = self._database(source)
-        return session_texts(database, scrub(session_id), parts)
+        return session_texts(database, scrub(session_id), parts_in(source, session_id))
 
     def new_texts(self, source: Source, report: Report, marks: Mapping[str, str]) -> Iterator[SessionTexts] | None:
         """See `Adapter.new_texts`: of a file."""

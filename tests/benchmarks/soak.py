@@ -176,13 +176,19 @@ class Soak:
         print("{:6.1f} {:9.1f} {:9.1f} {:8} {:12} {:9} {:9,} {:9,}".format(*self.samples[-1]), flush=True)
 
     def misjudged(self, argv: Sequence[str], environment: Mapping[str, str]) -> list[str]:
-        """What is wrong, now that nothing changes any more: `attention` beside what is true, the header beside it."""
+        """What is wrong, now that nothing changes any more: `attention` beside what is true, the header beside it.
+        What time alone tells (a session that is silent for long) the program looks for four times a minute."""
         self._rest()
-        found = subprocess.run([*argv, "attention", "--json"], env=environment, check=True, capture_output=True)
-        sessions = json.loads(found.stdout)["sessions"]
-        needs = sum(one["needsPerson"] for one in sessions)
-        header = next((line for line in self._shown().splitlines() if _BRAND in line), "")
-        said = re.search(r"\? ([\d,]+) needs? you", header)
+        for seconds in (0.0, 20.0):
+            time.sleep(seconds)
+            found = subprocess.run([*argv, "attention", "--json"], env=environment, check=True, capture_output=True)
+            sessions = json.loads(found.stdout)["sessions"]
+            needs = sum(one["needsPerson"] for one in sessions)
+            header = next((line for line in self._shown().splitlines() if _BRAND in line), "")
+            said = re.search(r"\? ([\d,]+) needs? you", header)
+            if (int(said[1].replace(",", "")) if said else 0) == needs:
+                break
+            print(f"{needs} need somebody; the header: {header.strip()[-80:]}")
         wrong = self.changes.wrong({one["unifiedId"]: one["state"] for one in sessions})
         print(f"{self.changes.count} changes of states; {needs} need somebody; the header: {header.strip()[-80:]}")
         if (int(said[1].replace(",", "")) if said else 0) != needs:

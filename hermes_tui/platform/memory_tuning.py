@@ -15,7 +15,7 @@ from pathlib import Path
 from resource import getpagesize
 from typing import Any
 
-__all__ = ["Life", "give_back", "hurry", "leave", "resident", "settle", "stay_small"]
+__all__ = ["Life", "give_back", "hurry", "leave", "settle", "stay_small"]
 
 
 _TRIM_THRESHOLD, _MMAP_THRESHOLD, _ARENA_MAX = -1, -3, -8
@@ -39,7 +39,7 @@ def give_back() -> None:
         _library().malloc_trim(0)
 
 
-def resident() -> int:
+def _resident() -> int:
     """Bytes of memory that this process has now; 0 where nothing says so."""
     try:
         return int(Path("/proc/self/statm").read_text().split()[1]) * getpagesize()
@@ -59,7 +59,7 @@ class Life:
     @property
     def over(self) -> bool:
         """Whether a new one is better."""
-        now = resident()
+        now = _resident()
         self._first = self._first or now
         return time.monotonic() >= self._until and now - self._first > self._growth
 

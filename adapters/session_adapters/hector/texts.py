@@ -75,8 +75,10 @@ def _looks(
     batch: Sequence[HectorFacts], named: Callable[[str], str], marks: Mapping[str, str], reader: HectorReader
 ) -> list[_Looked] | None:
     sums = sums_of(layout_of(reader), [facts.owner for facts in batch])
+    if not sums:
+        return None
     found: list[_Looked] = []
-    for facts in batch if sums else ():
+    for facts in batch:
         before, said = marks.get(named(facts.id), ""), " ".join(map(str, sums[facts.owner]))
         known, _, told = before.rpartition(" of ")
         if told == said:
@@ -91,7 +93,7 @@ def _looks(
         mark = f"{mark_of(rows)} of {said}"
         first = rows[at].id if 0 < at < len(rows) else ""
         found.append(_Looked(facts, mark, 0 < at == len(rows), first, len(rows) - at))
-    return found if sums or not batch else None
+    return found
 
 
 def _session_texts(

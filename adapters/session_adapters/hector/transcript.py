@@ -18,14 +18,12 @@ from session_adapters.hector.reader import Database
 from session_adapters.hector.server import Server
 from session_adapters.reading.damaged_places import Damage
 from session_adapters.reading.sqlite import DatabaseMissing, DatabaseUnreadable, SessionGone, reading_stored
-from session_adapters.reading.sqlite_limits import SESSION_ROWS
+from session_adapters.reading.sqlite_limits import NEW_ROWS, SESSION_ROWS
 from session_adapters.transcript import Change, Transcript, first_difference, part_of
 
 __all__ = ["PAGE_ROWS", "HectorTranscript"]
 
 PAGE_ROWS = 200
-_NEW = 500
-"""Rows behind the loaded ones that are looked for among the last, before all of them are listed."""
 
 
 class _Page(NamedTuple):
@@ -191,7 +189,7 @@ class HectorTranscript(Transcript):
         """The rows of the session, or the last of them where the loaded ones are there and others before them; where
         those begin, None where they are no more."""
         if not self.complete and not self.is_cut:
-            marks = layout.marks([owner], len(self._marks) + _NEW)[owner]
+            marks = layout.marks([owner], len(self._marks) + NEW_ROWS)[owner]
             if start := _index(marks, self._marks[0]):
                 return marks, start
         marks = layout.marks([owner])[owner]

@@ -61,7 +61,7 @@ class Count:
         """The number of events for which there is no room."""
         return one.events - self._ration.taken if self._ration.spent else 0
 
-    def note(self, connection: apsw.Connection, schema: ClawColumns, one: ClawFacts) -> None:
+    def settle(self, connection: apsw.Connection, schema: ClawColumns, one: ClawFacts) -> None:
         """Be able to go on from here, if nothing in it leads elsewhere and all could be read."""
         counts = self.counts
         ends = counts.header is not None and counts.leaf() is not None and counts.leaf() == counts.tree.last()
@@ -118,7 +118,7 @@ def count_of(
             found = Count(one, stint)
             found.add(connection, schema, one, keep=True)
     if kept is not None:
-        found.note(connection, schema, one)
+        found.settle(connection, schema, one)
     return found
 
 

@@ -42,8 +42,6 @@ class Marks:
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Marks) and self.columns == other.columns
 
-    __hash__ = None  # type: ignore[assignment]  # they grow
-
     @property
     def columns(self) -> tuple[array[int], ...]:
         """Numbers, sizes and what changes."""

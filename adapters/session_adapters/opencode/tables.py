@@ -86,7 +86,8 @@ class OpenCodeRows:
             found[key].append(unit)
         for key, units in entries.items():
             if found[key]:
-                units = sorted([*found[key], *units], key=lambda unit: unit.created or 0)[-most:]
+                units = sorted([*found[key], *units], key=lambda unit: unit.created or 0)
+                units = units[-most:] if most < SESSION_ROWS else units  # of both kinds the last are known
             found[key] = units
         for key, unit in self._document(document, most) if document else ():
             found[key].append(unit)
@@ -123,8 +124,7 @@ class OpenCodeRows:
             yield as_text(session_id) or "", OpenCodeUnit(key, MESSAGE_ROW, as_float(created), stamp)
 
     def _part_sizes(self, column: str, ids: Sequence[str]) -> dict[str, tuple[Any, ...]]:
-        """For each message of these, or of these sessions, what its parts look like from outside: no text is read for
-        it."""
+        """For each message of these, or of these sessions, what its parts look like from outside; no text is read."""
         have = self.schema.part
         if not self.schema.has_parts or "session_id" not in have:
             return {}

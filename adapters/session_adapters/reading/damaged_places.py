@@ -10,15 +10,7 @@ from itertools import islice
 from session_adapters.model import Problem, SessionMissing, SessionUnreadable
 from session_adapters.reading.lines import STRAYS, Line
 
-__all__ = [
-    "KEPT",
-    "REPORTED",
-    "Damage",
-    "Place",
-    "is_for_now",
-    "reading_session",
-    "reason_of",
-]
+__all__ = ["KEPT", "REPORTED", "Damage", "Place", "is_for_now", "reading_session", "reason_of"]
 
 KEPT = STRAYS + 100
 """Places that are kept with their reasons; a hostile file has tens of millions."""

@@ -20,6 +20,7 @@ from session_adapters.text import one_line
 
 __all__ = [
     "MOST_ROWS",
+    "NEW_ROWS",
     "SESSION_LIMIT",
     "SESSION_ROWS",
     "DatabaseRefused",
@@ -58,6 +59,8 @@ MOST_ROWS = LIST_LIMIT // _ROW + 1
 """Rows of which a list shows one too few, and says so."""
 SESSION_ROWS = SESSION_LIMIT // _ROW + 1
 """The same of one session."""
+NEW_ROWS = 500
+"""Rows behind those on the screen that are looked for among the last of a session, before all are listed."""
 SMALL = 16 << 20
 """Bytes. What is in a smaller database fits into memory."""
 _BETWEEN = 4 << 20

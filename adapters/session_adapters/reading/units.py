@@ -15,7 +15,7 @@ from session_adapters.model import Message
 from session_adapters.reading.bounds import excess, shown_size
 from session_adapters.reading.damaged_places import Damage
 from session_adapters.reading.sqlite import UNREADABLE, DatabaseMissing, SessionGone, reading_stored
-from session_adapters.reading.sqlite_limits import SESSION_ROWS, Ration
+from session_adapters.reading.sqlite_limits import NEW_ROWS, SESSION_ROWS, Ration
 from session_adapters.session_counts import SessionFold
 from session_adapters.text import scrub
 from session_adapters.transcript import Change, Transcript, first_difference, part_of
@@ -32,8 +32,6 @@ __all__ = [
 PAGE_UNITS = 100
 _MANY = 200
 """Units that are read at once: there may be ten thousand, and their texts are held together."""
-_NEW = 500
-"""Units behind the loaded ones that are looked for among the last, before all of them are listed."""
 _MOST = 128
 """Units that are read at once for a part, to see how long they are."""
 
@@ -324,7 +322,7 @@ class UnitTranscript(Transcript, Generic[U]):
     def _listed(self, reader: UnitReader[U]) -> list[U]:
         """The units of the session, or the last of them where the loaded ones are there and others before them."""
         if not self.complete and not self.is_cut:
-            units = reader.units(len(self._units) + _NEW)
+            units = reader.units(len(self._units) + NEW_ROWS)
             if self._place(units, 0) > 0:
                 return units
         return reader.units()

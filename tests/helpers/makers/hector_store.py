@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 import sqlite3
 from collections.abc import Callable, Mapping
 from contextlib import closing
@@ -31,6 +32,7 @@ __all__ = [
     "parted",
     "rows",
     "sample_adapter",
+    "write_events",
 ]
 
 FACTS: dict[str, Any] = json.loads((STORES / "hector" / "facts.json").read_text())
@@ -162,3 +164,21 @@ def rows(path: Path, query: str, *parameters: object) -> list[dict[str, Any]]:
     with closing(sqlite3.connect(path)) as connection:
         connection.row_factory = sqlite3.Row
         return [dict(row) for row in connection.execute(query, parameters)]
+
+
+def write_events(store: Store, dice: random.Random) -> None:
+    """Something that Hector 2 does."""
+    owner: Mapping[str, Any] = {"app_name": "app", "user_id": f"u{dice.randrange(2)}"}
+    key, done = f"s{dice.randrange(2)}", dice.random()
+    count = store.connection.execute("SELECT count(*) FROM session_events").fetchone()[0]
+    if done < 0.1:
+        same = "app_name = 'app' AND user_id = ? AND id = ?"
+        if not store.connection.execute(f"SELECT 1 FROM sessions WHERE {same}", (owner["user_id"], key)).fetchone():
+            store.insert(
+                "sessions", {**owner, "id": key, "created_at": _TIME.format(1), "updated_at": _TIME.format(2)}
+            )
+        return
+    row = {**owner, "session_id": key, "sequence_num": count, "created_at": _TIME.format(3)}
+    role = dice.choice(("user", "model"))
+    parts = json.dumps({"role": role, "parts": [{"text": f"words {dice.random()}"}]})
+    store.insert("session_events", {**row, "id": f"e{count}", "author": role, "role": role, "content_json": parts})

@@ -5,14 +5,12 @@ from __future__ import annotations
 import json
 import random
 import shutil
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from chances import TIMES, chance
-from hector_store import V2_SCHEMA, Store, adapter_for, sample_adapter
+from hector_store import V2_SCHEMA, Store, adapter_for, sample_adapter, write_events
 from recounts import counting, whole
 from sample_homes import quiet
 from session_adapters.growing import sessions
@@ -21,7 +19,6 @@ from session_adapters.hector.layout import HectorLayout, HectorMark
 from support import STORES
 
 STEPS = 40
-_TIME = "2025-11-0{} 10:00:00.5+02:00"
 
 
 @pytest.fixture(params=[True, False], ids=["all long", "none long"])
@@ -59,24 +56,6 @@ def write(store: Store, dice: random.Random) -> None:
         run("UPDATE session_messages SET message_json = ? WHERE id = ?", (text, dice.choice(ids)))
     else:
         run("DELETE FROM sessions WHERE id = ?", (key,))
-
-
-def write_events(store: Store, dice: random.Random) -> None:
-    """Something that Hector 2 does."""
-    owner: Mapping[str, Any] = {"app_name": "app", "user_id": f"u{dice.randrange(2)}"}
-    key, done = f"s{dice.randrange(2)}", dice.random()
-    count = store.connection.execute("SELECT count(*) FROM session_events").fetchone()[0]
-    if done < 0.1:
-        same = "app_name = 'app' AND user_id = ? AND id = ?"
-        if not store.connection.execute(f"SELECT 1 FROM sessions WHERE {same}", (owner["user_id"], key)).fetchone():
-            store.insert(
-                "sessions", {**owner, "id": key, "created_at": _TIME.format(1), "updated_at": _TIME.format(2)}
-            )
-        return
-    row = {**owner, "session_id": key, "sequence_num": count, "created_at": _TIME.format(3)}
-    role = dice.choice(("user", "model"))
-    parts = json.dumps({"role": role, "parts": [{"text": f"words {dice.random()}"}]})
-    store.insert("session_events", {**row, "id": f"e{count}", "author": role, "role": role, "content_json": parts})
 
 
 @pytest.mark.usefixtures("lengths")

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from chances import TIMES, chance
-from hector_store import V2_SCHEMA, Store, adapter_for, sample_adapter
+from hector_store import V2_SCHEMA, Store, adapter_for, sample_adapter, write_events
 from sample_homes import quiet
 from session_adapters.base import Adapter, Source
 from session_adapters.hector import texts as module
@@ -21,7 +21,6 @@ from session_adapters.reading.searchable import Text
 from support import STORES
 
 STEPS = 40
-_TIME = "2025-11-0{} 10:00:00.5+02:00"
 
 
 class Follower:
@@ -83,23 +82,6 @@ def write(store: Store, dice: random.Random) -> None:
         run("DELETE FROM session_messages WHERE session_id = ?", (key,))
     else:
         run("DELETE FROM sessions WHERE id = ?", (key,))
-
-
-def write_events(store: Store, dice: random.Random) -> None:
-    """Something that Hector 2 does."""
-    owner: dict[str, Any] = {"app_name": "app", "user_id": f"u{dice.randrange(2)}"}
-    key, run = f"s{dice.randrange(2)}", store.connection.execute
-    if dice.random() < 0.1:
-        same = "SELECT 1 FROM sessions WHERE app_name = 'app' AND user_id = ? AND id = ?"
-        if not run(same, (owner["user_id"], key)).fetchone():
-            times = {"created_at": _TIME.format(1), "updated_at": _TIME.format(2)}
-            store.insert("sessions", {**owner, "id": key, **times})
-        return
-    (count,) = run("SELECT count(*) FROM session_events").fetchone()
-    row = {**owner, "session_id": key, "sequence_num": count, "created_at": _TIME.format(3)}
-    role = dice.choice(("user", "model"))
-    said = json.dumps({"role": role, "parts": [{"text": f"words {dice.random()}"}]})
-    store.insert("session_events", {**row, "id": f"e{count}", "author": role, "role": role, "content_json": said})
 
 
 @pytest.mark.parametrize("back", [1, 64])

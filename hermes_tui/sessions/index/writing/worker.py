@@ -3,7 +3,7 @@
 `python -m hermes_tui.sessions.index.writing.worker FILE [--follow] [--patient]`
 
 It reads the stores of the home in its environment, and ends when it is through. With `--follow` it goes on with what
-it was told on its standard input meanwhile (see `telling`), stays for that a little where it knows what would take
+it was told on its standard input meanwhile (see `ipc`), stays for that a little where it knows what would take
 long to find out again, and begins anew as the same process where that has made it grow. With `--patient` it waits for
 another that is at work. It may be killed at any moment.
 """

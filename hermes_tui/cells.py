@@ -48,6 +48,7 @@ def pad(text: str, width: int, *, right: bool = False) -> str:
 def pad_end(text: str, width: int) -> str:
     """`text` in exactly `width` columns, of what is too long its end: of names that begin alike it tells more."""
     at = 0
+    # As soon as something is cut off, a column goes to the `…`.
     while width > 0 and width_of(text) - width_of(text[:at]) > width - (at > 0):
         at += 1
     return pad(f"…{text[at:]}" if at else text, width)

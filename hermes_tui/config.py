@@ -159,15 +159,11 @@ def load(path: Path | None = None) -> Config:
         raw = read_small(file, _LIMIT)
     except (FileNotFoundError, NotADirectoryError):
         if path is None and not os.environ.get("HERMES_TUI_CONFIG", "").strip():
-            return Config()
+            return Config()  # only a file that somebody named must be there
         raise _refused(file, "there is no such file") from None
     except OSError as error:
         raise _refused(file, error.strerror or str(error)) from error
-    return _decoded(file, raw)
-
-
-def _decoded(file: Path, raw: bytes) -> Config:
-    import tomllib
+    import tomllib  # not needed where there is no file
 
     if max(line.count(b".") for line in raw.split(b"\n")) > _DOTS:
         raise _refused(file, f"it has a line with more than {_DOTS} dots")

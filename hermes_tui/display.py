@@ -109,6 +109,7 @@ def count_lines(text: str) -> int:
 
 def compact(text: str, length: int = 400) -> str:
     """The beginning of `text` on one safe line, white space collapsed."""
+    # Four times as much, for the white space and the colours that go; all of it may be megabytes.
     return safe(" ".join(text[: length * 4].split()))[:length]
 
 
@@ -147,7 +148,7 @@ def count(number: int) -> str:
     value = float(number)
     for unit in "kMBT":
         value /= 1000
-        if abs(value) < 9.95:
+        if abs(value) < 9.95:  # from there on it would be rounded to `10.0`
             return f"{value:.1f}{unit}"
         if abs(value) < 999.5 or unit == "T":
             break
@@ -168,6 +169,7 @@ def attachment_facts(attachment: Attachment) -> list[str]:
 
 def size(octets: int) -> str:
     """Bytes as `812 B`, `1.2 kB`, `31 MB`."""
+    # `count` says B for a billion.
     return f"{octets} B" if octets < 1000 else f"{count(octets)[:-1]} {count(octets)[-1]}B".replace("BB", "GB")
 
 
@@ -187,5 +189,5 @@ def dollars(usd: float, *, estimated: bool = False, unpriced: bool = False) -> s
     """A sum of US dollars, in the same form; `?` where none of it has a price, `1.83+` where a part has none."""
     if unpriced and not usd:
         return "?"
-    text = "<0.01" if 0 < usd < 0.005 else f"{usd:,.2f}"
+    text = "<0.01" if 0 < usd < 0.005 else f"{usd:,.2f}"  # so little would be rounded to nothing
     return f"{'~' if estimated else ''}{text}{'+' if unpriced else ''}"

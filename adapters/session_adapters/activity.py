@@ -74,8 +74,14 @@ def activity_of(messages: Sequence[Message]) -> Activity:
 def _of_reply(message: Message, answered: datetime | None) -> Activity:
     """What the model's last words say; `answered` is when the last result of a tool came after them."""
     waits = [call for call in message.tool_calls if call.output is None]
-    if waits:
-        return _waiting(waits[-1], message.timestamp)
+    if waits:  # a question to the user, or work
+        return Activity(
+            step="question" if _asks(waits[-1]) else "working",
+            since=message.timestamp,
+            tool=_line(waits[-1].tool_name),
+            text=_line(_most_telling(waits[-1].input)),
+            record=f"a call of {_line(waits[-1].tool_name)} without a result",
+        )
     if message.tool_calls and message.tool_calls[-1].is_error and _asks(message.tool_calls[-1]):
         return Activity(step="idle", since=answered or message.timestamp, record="a question that was dismissed")
     if message.tool_calls:
@@ -86,18 +92,6 @@ def _of_reply(message: Message, answered: datetime | None) -> Activity:
         return Activity(step="working", since=message.timestamp, record="an answer that is not finished")
     last = message.content.rstrip().rpartition("\n")[2]
     return Activity(step="done", since=message.timestamp, text=_line(last), record="an answer")
-
-
-def _waiting(call: ToolCall, when: datetime | None) -> Activity:
-    """A call that has no result yet: a question to the user, or work."""
-    record = f"a call of {_line(call.tool_name)} without a result"
-    return Activity(
-        step="question" if _asks(call) else "working",
-        since=when,
-        tool=_line(call.tool_name),
-        text=_line(_most_telling(call.input)),
-        record=record,
-    )
 
 
 def _asks(call: ToolCall) -> bool:

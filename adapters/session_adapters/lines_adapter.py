@@ -11,8 +11,8 @@ from pathlib import Path
 
 from session_adapters.base import Report, Root, SessionMissing, SessionUnreadable, Source
 from session_adapters.growing.counter import Begun, Pairs
+from session_adapters.growing.jsonl_adapter import JsonlAdapter, JsonlTranscript
 from session_adapters.growing.texts import LinesReader
-from session_adapters.jsonl_adapter import JsonlAdapter, JsonlTranscript
 from session_adapters.model import EPOCH, Problem, Session, SessionSummary
 from session_adapters.reading.ends import read_ends
 from session_adapters.reading.files import open_file

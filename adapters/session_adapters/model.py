@@ -15,7 +15,7 @@ from typing import Any, Literal
 import msgspec
 from msgspec import field
 
-from session_adapters.text import scrub, scrub_json
+from session_adapters.text import scrub_field, scrub_json
 
 __all__ = [
     "EPOCH",
@@ -296,14 +296,11 @@ class SessionSummary(JsonRecord, frozen=True):
 
     def __post_init__(self) -> None:
         if not (self.path.isascii() and self.session_id.isascii()):  # thousands are made, and hardly any is not
-            self._make_text()
+            scrub_field(self, "session_id")
+            if scrub_field(self, "path"):  # the name of a file is in more than one field
+                for name in ("cwd", "parent_id", "profile", "source", "raw"):
+                    msgspec.structs.force_setattr(self, name, scrub_json(getattr(self, name)))
         msgspec.structs.force_setattr(self, "unified_id", f"{self.agent}:{self.session_id}")
-
-    def _make_text(self) -> None:
-        _make_text(self, "session_id")
-        if _make_text(self, "path"):  # the name of a file is in more than one field
-            for name in ("cwd", "parent_id", "profile", "source", "raw"):
-                msgspec.structs.force_setattr(self, name, scrub_json(getattr(self, name)))
 
 
 class Session(SessionSummary, frozen=True):
@@ -341,14 +338,4 @@ class Problem(JsonRecord, frozen=True):
 
     def __post_init__(self) -> None:
         for name in ("path", "reason", "place", "session_id"):
-            _make_text(self, name)
-
-
-def _make_text(record: msgspec.Struct, name: str) -> bool:
-    """Names of files may be no UTF-8, and nobody could write them. Whether the field was none."""
-    value = getattr(record, name)
-    text = scrub(value)
-    if text == value:
-        return False
-    msgspec.structs.force_setattr(record, name, text)
-    return True
+            scrub_field(self, name)

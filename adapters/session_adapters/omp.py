@@ -126,10 +126,11 @@ class OmpAdapter(TreeAdapter):
 
     def live(self) -> Mapping[str, Liveness]:
         """A client file of a process that still runs; which session it has open is inferred (`tree.live`)."""
-        return newest_by_directory(self._clients(), self._own_sources, self.header_of)
-
-    def _own_sources(self) -> Iterator[Source]:
-        return (source for source in self.sources(lambda problem: None) if source.layout != SUBAGENT)
+        return newest_by_directory(
+            self._clients(),
+            lambda: (source for source in self.sources(lambda problem: None) if source.layout != SUBAGENT),
+            self.header_of,
+        )
 
     def _clients(self) -> Iterator[Process]:
         """`run/daemons/<project>/clients/<pid>-<uuid>.json`; such files stay behind after a kill, so the process
@@ -170,11 +171,10 @@ class OmpAdapter(TreeAdapter):
         argv = ["omp"]
         if summary.profile:
             argv += ["--profile", summary.profile]
-        if option == "--fork" and not self._is_in_store(summary.path):
-            argv += ["--session-dir", str(PurePath(summary.path).parent)]
+        path = PurePath(summary.path)
+        # A fork is named by its id, which omp looks for in its own folders unless it is told another.
+        if option == "--fork" and not any(path.is_relative_to(root.path) for root in self.roots()):
+            argv += ["--session-dir", str(path.parent)]
         variables = self.environment.variables
         kept = {name: variables[name] for name in _STORE_VARIABLES if variables.get(name)}
         return NativeCommand(argv=(*argv, option, value), cwd=summary.cwd, env=kept, warning=warning)
-
-    def _is_in_store(self, path: str) -> bool:
-        return any(PurePath(path).is_relative_to(root.path) for root in self.roots())

@@ -151,7 +151,18 @@ def file_locks(proc: Path) -> list[FileLock]:
     found: dict[str, None] = {}
     before: dict[str, None] = {}
     for _ in range(_LOOKS):
-        pages = list(_overlapping_pages(proc / "locks"))
+        # Each page begins with the second half of the one before; its first line may be cut.
+        pages: list[bytes] = []
+        number = os.open(proc / "locks", os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            at = 0
+            while page := os.pread(number, _WINDOW, at):
+                pages.append(page)
+                if len(page) < _WINDOW // 2:
+                    break
+                at += len(page) // 2 if at < _OVERLAPPING else len(page)
+        finally:
+            os.close(number)
         seen = dict.fromkeys(line for page in pages for line in page.decode("utf-8", "replace").splitlines())
         found.update(seen)
         if len(pages) < 2 or seen == before:
@@ -168,17 +179,3 @@ def _lock(line: str) -> FileLock | None:
         return FileLock(fields[1], fields[3], int(fields[4]), (int(major, 16), int(minor, 16)), int(inode))
     except (IndexError, ValueError):
         return None  # not a line of that form
-
-
-def _overlapping_pages(path: Path) -> Iterator[bytes]:
-    """The pages of a list in `/proc`, each with the second half of the one before; a first line may be cut."""
-    number = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        at = 0
-        while page := os.pread(number, _WINDOW, at):
-            yield page
-            if len(page) < _WINDOW // 2:
-                break
-            at += len(page) // 2 if at < _OVERLAPPING else len(page)
-    finally:
-        os.close(number)

@@ -102,13 +102,26 @@ class SessionFold:
             self.inherited += message.inherited
             self.tool_calls += len(message.tool_calls)
             if message.is_prompt and message.visibility != "rewound":
-                self._note_prompt(message)
+                self.first_prompt = self.first_prompt or message.content[:_START]
+                if not message.inherited:
+                    self.own_prompt = self.own_prompt or message.content[:_START]
             if message.timestamp is not None:
                 self.note_time(message.timestamp)
             if message.model and message.role == "assistant":
                 self._models[message.inherited][message.model] += 1
                 self._latest[message.model] = self.messages
-            self._note_usage(message)
+            if message.token_usage is not None or message.cost is not None:
+                key = message.usage_key or f"#{self.messages}"
+                calls, call = self._calls[message.inherited], usage_of(message)
+                if (earlier := calls.get(key)) is not None:  # what was said of the call last is the whole of it
+                    call = replace(
+                        call if message.token_usage is not None else earlier,
+                        time=earlier.time,
+                        model=earlier.model or call.model,
+                        usd=earlier.usd if call.usd is None else call.usd,
+                        estimated=earlier.estimated if call.usd is None else call.estimated,
+                    )
+                calls.put(key, call)
 
     def gap(self) -> None:
         """Messages are left out here: what comes next may answer another prompt."""
@@ -118,26 +131,6 @@ class SessionFold:
         """Something was said then."""
         self.oldest = moment if self.oldest is None else min(self.oldest, moment)
         self.newest = moment if self.newest is None else max(self.newest, moment)
-
-    def _note_prompt(self, message: Message) -> None:
-        self.first_prompt = self.first_prompt or message.content[:_START]
-        if not message.inherited:
-            self.own_prompt = self.own_prompt or message.content[:_START]
-
-    def _note_usage(self, message: Message) -> None:
-        if message.token_usage is None and message.cost is None:
-            return
-        key = message.usage_key or f"#{self.messages}"
-        calls, call = self._calls[message.inherited], usage_of(message)
-        if (earlier := calls.get(key)) is not None:  # what was said of the call last is the whole of it
-            call = replace(
-                call if message.token_usage is not None else earlier,
-                time=earlier.time,
-                model=earlier.model or call.model,
-                usd=earlier.usd if call.usd is None else call.usd,
-                estimated=earlier.estimated if call.usd is None else call.estimated,
-            )
-        calls.put(key, call)
 
     def at_least(self, total: TokenUsage) -> None:
         """The agent's own sum, which stands for calls that were not read."""
@@ -203,9 +196,22 @@ class SessionFold:
                 model = call.model or session.model
                 yield replace(call, session_id=session.session_id, model=model, inherited=copied)
         used, paid = summed(own)
-        cost = session.cost.total_usd if session.cost is not None else 0.0
-        if cost - (paid or 0.0) > _MILLS or (not own and (session.cost or session.tokens)):
-            yield _untold(session, used, paid or 0.0)
+        cost, told = session.cost, paid or 0.0
+        spent = cost.total_usd if cost is not None else 0.0
+        if spent - told > _MILLS or (not own and (cost or session.tokens)):
+            # The rest of the sums that an agent keeps for a session without saying which call they belong to.
+            whole = session.tokens or used
+            rest = {name: max(0, getattr(whole, name) - getattr(used, name)) for name in TokenUsage.__struct_fields__}
+            yield call_of(
+                session.session_id,
+                "",
+                session.updated_at.timestamp(),
+                session.model,
+                TokenUsage(**rest),
+                cost.total_usd - told if cost is not None else None,
+                estimated=cost is not None and cost.estimated,
+                calls=1 if told else max(1, session.turn_count),
+            )
 
 
 def messages_usage(session: Session) -> Iterator[Usage]:
@@ -234,19 +240,3 @@ def added_up_usage(
         yield from fold.usage(summary)
         if left:
             note(session_id, excess(left))
-
-
-def _untold(session: SessionSummary, used: TokenUsage, paid: float) -> Usage:
-    """The rest of the sums that an agent keeps for a session without saying which call they belong to."""
-    cost, whole = session.cost, session.tokens or used
-    rest = {name: max(0, getattr(whole, name) - getattr(used, name)) for name in TokenUsage.__struct_fields__}
-    return call_of(
-        session.session_id,
-        "",
-        session.updated_at.timestamp(),
-        session.model,
-        TokenUsage(**rest),
-        cost.total_usd - paid if cost is not None else None,
-        estimated=cost is not None and cost.estimated,
-        calls=1 if paid else max(1, session.turn_count),
-    )

@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-__all__ = ["TITLE_LENGTH", "cut", "from_json", "if_json", "one_line", "scrub", "scrub_json"]
+__all__ = ["TITLE_LENGTH", "cut", "from_json", "if_json", "one_line", "scrub", "scrub_field", "scrub_json"]
 
 TITLE_LENGTH = 100
 """Characters (checklist L-14)."""
@@ -103,3 +103,14 @@ def _continues(text: str, at: int) -> bool:
 
 def _regional(char: str) -> bool:
     return "\U0001f1e6" <= char <= "\U0001f1ff"
+
+
+def scrub_field(record: msgspec.Struct, name: str) -> bool:
+    """Scrub a field of text in place: names of files may be no UTF-8, and nobody could write them. Whether that
+    changed it."""
+    value = getattr(record, name)
+    text = scrub(value)
+    if text == value:
+        return False
+    msgspec.structs.force_setattr(record, name, text)
+    return True

@@ -44,7 +44,7 @@ def names_of(
     for index, message in enumerate(messages[:stop]):
         for call in message.tool_calls:
             made[call.tool_call_id] = call
-            known.pop(call.tool_call_id, None)
+            known.pop(call.tool_call_id, None)  # an id may be used again: the later call counts
         if index < first:
             continue
         result = message.tool_result
@@ -57,12 +57,11 @@ def names_of(
             if answered is None and result.linked and (call_made := made.get(result.tool_call_id)) is not None:
                 answered = of_call(call_made)
             found.append(answered or ToolNames((result.tool_name,) if result.tool_name else ()))
-        yield found[0] if len(found) == 1 else _together(found)
-
-
-def _together(found: Sequence[ToolNames]) -> ToolNames:
-    tools = dict.fromkeys(tool for one in found for tool in one.tools)
-    return ToolNames(tuple(tools), tuple(dict.fromkeys(file for one in found for file in one.files)))
+        if len(found) == 1:
+            yield found[0]
+        else:
+            tools = dict.fromkeys(tool for one in found for tool in one.tools)
+            yield ToolNames(tuple(tools), tuple(dict.fromkeys(file for one in found for file in one.files)))
 
 
 def of_call(call: ToolCall) -> ToolNames:

@@ -104,6 +104,7 @@ class Calls:
     def get(self, key: str) -> Usage | None:
         """The call with that key."""
         if hash(key) in self._known:
+            # Few are said again, so that all may be unpacked for one.
             before = [pair for one in self._packed for pair in _DECODE(zlib.decompress(one))]
             self._fresh = {**dict(before), **self._fresh}
             self._packed, self._known, self._most = [], frozenset(), 2 * len(self._fresh)
@@ -112,10 +113,8 @@ class Calls:
     def put(self, key: str, call: Usage) -> None:
         """Put it in the place of the one with that key, for which `get` was asked, or behind all others."""
         self._fresh[key] = call
-        if len(self._fresh) >= self._most:
-            self._pack()
-
-    def _pack(self) -> None:
+        if len(self._fresh) < self._most:
+            return
         first = dict(islice(self._fresh.items(), _PACK))
         try:
             packed = zlib.compress(_ENCODE(list(first.items())), 1)

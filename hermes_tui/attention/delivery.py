@@ -55,16 +55,15 @@ class Notifier:
         if self._settings.notify == "off":
             return
         found = self._transitions.of(report)
-        if not found or self._is_looked_at():
+        if not found:
+            return
+        focused = self._focused()
+        if focused is None:  # tmux hands the terminal's word on only if it is told to
+            focused = is_in_view(self._variables)
+        if focused:
             return
         for one in found:
             self._tell(alert_of(one, text=self._settings.text))
-
-    def _is_looked_at(self) -> bool:
-        focused = self._focused()
-        if focused is None:  # tmux hands the terminal's word on only if it is told to
-            return is_in_view(self._variables)
-        return focused
 
     def _tell(self, alert: Alert) -> None:
         if self._settings.notify == "command":
@@ -114,7 +113,7 @@ def run_command(argv: Sequence[str], variables: Mapping[str, str]) -> str:
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
-            start_new_session=True,
+            start_new_session=True,  # so that what it starts itself can be ended with it
         ) as process:
             try:
                 code = process.wait(SECONDS)

@@ -11,6 +11,7 @@ import shlex
 import shutil
 import subprocess
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -72,12 +73,23 @@ def jump(
         raise CannotJump(f"this terminal is not in tmux; the session is in {pane.name}: {attach_line(pane)}")
     if Path(own).resolve() != Path(pane.socket).resolve():
         raise CannotJump(f"the session is in {pane.name} of another tmux server: {attach_line(pane)}")
-    client = client or _client(tmux, pane.socket, panes, variables.get("TMUX_PANE", ""))
+    if not client:  # the terminal in which the key was pressed
+        own_pane = variables.get("TMUX_PANE", "")
+        form = _BETWEEN.join(f"#{{{name}}}" for name in _CLIENT)
+        lines = [line.split(_BETWEEN) for line in _run(tmux, pane.socket, "list-clients", "-F", form).splitlines()]
+        clients = [_Client(name, int(at or 0), session, shown) for name, at, session, shown in lines]
+        if own_pane:
+            sessions = {one.session for one in panes if one.socket == pane.socket and one.id == own_pane}
+            clients = [one for one in clients if one.session in sessions]
+        if not clients:
+            raise CannotJump("no terminal is attached to the tmux session that this runs in")
+        client = max(clients, key=lambda one: (one.pane == own_pane, one.activity)).name
     steps = (
         ("select-window", "-t", pane.id),
         ("select-pane", "-t", pane.id),
         ("switch-client", "-c", client, "-t", pane.id),
     )
+    # One call for all three: behind a step that fails tmux does none.
     _run(tmux, pane.socket, *(word for step in steps for word in (*step, ";")))
     return pane
 
@@ -100,7 +112,10 @@ def _found(pid: int, panes: Sequence[Pane], proc: Path) -> Pane:
     if pane is not None:
         return pane
     for above in parents_of(proc, pid):
-        if _name(proc, above).startswith("tmux: server"):
+        name = ""
+        with suppress(OSError):  # it ended meanwhile, and nothing that has is tmux
+            name = (proc / str(above) / "comm").read_text(errors="replace")
+        if name.startswith("tmux: server"):
             owner = (proc / str(above)).stat().st_uid
             whose = "a tmux server that does not answer" if owner == os.getuid() else f"a tmux of {_user(owner)}"
             raise CannotJump(f"process {pid} runs in {whose}, so its pane cannot be gone to")
@@ -118,19 +133,6 @@ def _owner(pid: int, proc: Path) -> int | None:
     return None if state in (b"", b"Z", b"X") else owner
 
 
-def _client(tmux: str, socket: str, panes: Sequence[Pane], own_pane: str) -> str:
-    """The terminal in which the key was pressed."""
-    form = _BETWEEN.join(f"#{{{name}}}" for name in _CLIENT)
-    lines = [line.split(_BETWEEN) for line in _run(tmux, socket, "list-clients", "-F", form).splitlines()]
-    clients = [_Client(name, int(at or 0), session, pane) for name, at, session, pane in lines]
-    if own_pane:
-        sessions = {pane.session for pane in panes if pane.socket == socket and pane.id == own_pane}
-        clients = [one for one in clients if one.session in sessions]
-    if not clients:
-        raise CannotJump("no terminal is attached to the tmux session that this runs in")
-    return max(clients, key=lambda one: (one.pane == own_pane, one.activity)).name
-
-
 def _run(tmux: str, socket: str, *arguments: str) -> str:
     """What tmux printed. Raises `CannotJump` with its own words."""
     argv = [tmux, "-S", socket, *arguments]
@@ -146,13 +148,6 @@ def _run(tmux: str, socket: str, *arguments: str) -> str:
         words = " ".join(ran.stderr.decode("utf-8", "replace").split())
         raise CannotJump(f"tmux at {socket} refuses: {words or f'exit code {ran.returncode}'}")
     return ran.stdout.decode("utf-8", "replace")
-
-
-def _name(proc: Path, pid: int) -> str:
-    try:
-        return (proc / str(pid) / "comm").read_text(errors="replace")
-    except OSError:  # it ended meanwhile, and nothing that has is tmux
-        return ""
 
 
 def _user(uid: int) -> str:

@@ -184,7 +184,9 @@ class Monitor:
         self._titles = {pane.id: self._titles[pane.id] for pane in panes if pane.id in self._titles}
         known = _no_more_than_run([one for one in found if one is not None], lanes)
         ordered = sorted(known, key=lambda one: one.rank)
-        self._pause = self._pause_after(ordered, now)
+        settling = any(one.read < one.changed + _SETTLES for one in self._known.values())
+        by_title = any(one.state.state in RUNS and one.pane is not None for one in ordered)
+        self._pause = _SOON if settling or by_title else _LATER if ordered else None
         return AttentionReport({one.session.unified_id: one for one in ordered}, all_unread)
 
     @property
@@ -192,13 +194,6 @@ class Monitor:
         """Seconds after which it should look again though no store changed: for what titles, logs and time tell.
         None: not before a store changes."""
         return self._pause
-
-    def _pause_after(self, found: Sequence[Attended], now: float) -> float | None:
-        settling = any(known.read < known.changed + _SETTLES for known in self._known.values())
-        by_title = any(one.state.state in RUNS and one.pane is not None for one in found)
-        if settling or by_title:
-            return _SOON
-        return _LATER if found else None
 
     def _real_panes(self) -> Sequence[Pane]:
         return list_panes() if is_real(self._manager.environment.proc) else ()
@@ -227,7 +222,11 @@ class Monitor:
         can_tell = self._manager.catalogue.tells_processes(session.agent)
         if live is None and lane is not None:
             live, can_tell = lane.process(known.activity), lane.can_tell
-        pane = pane_of(live.pid, panes, self._manager.environment.proc) if live is not None else None
+        proc = self._manager.environment.proc
+        pane = pane_of(live.pid, panes, proc) if live is not None else None
+        started: float | None = None
+        if live is not None and lane is None and known.activity.step in RUNS:
+            started = started_at(proc, live.pid)  # which is known to a second
         state = judge(
             known.activity,
             live,
@@ -236,20 +235,22 @@ class Monitor:
             now=datetime.fromtimestamp(now, UTC),
             unread=unread and lane is None,  # who speaks in a lane reads it there
             can_tell=can_tell,
-            started=self._started(live) if lane is None and known.activity.step in RUNS else None,
+            started=datetime.fromtimestamp(started, UTC) if started is not None else None,
             stuck_after=self._stuck_after,
         )
         name = lane.name if lane is not None else ""
         return Attended(session=session, state=state, unread=unread, pane=pane, lane=name)
 
-    def _started(self, live: Liveness | None) -> datetime | None:
-        """When a process certainly ran already: its start is known to a second."""
-        began = started_at(self._manager.environment.proc, live.pid) if live is not None else None
-        return datetime.fromtimestamp(began, UTC) if began is not None else None
-
     def _read(self, session: SessionSummary) -> _Known | None:
         """What the record says; None where it cannot be read, which the list of problems says."""
-        store, changed = _look_at(session.path)
+        stamp: list[int] = []
+        changed = 0.0
+        for file in (session.path, f"{session.path}-wal"):  # a database writes beside itself first
+            with suppress(OSError):
+                status = Path(file).stat()
+                stamp += (status.st_ino, status.st_size, status.st_mtime_ns)
+                changed = max(changed, status.st_mtime)
+        store = tuple(stamp)
         row = (session.updated_at, session.message_count)
         is_shared = session.path in self._shared
         if is_shared:  # that others' messages are written says nothing of this one
@@ -261,7 +262,11 @@ class Monitor:
         changed = known.changed if known is not None and is_same else min(changed, self._now())
         if known is None or not is_same or known.read < changed + _SETTLES:
             with suppress(HermesTuiError):
-                opened = _open_end(self._manager, session)
+                agent, name = session.agent, session.session_id
+                source = self._manager.catalogue.source_of(session)
+                opened = self._manager.read(agent, name, lambda adapter, found: adapter.open_end(found, name), source)
+                if opened.activity.since is None and not opened.complete:  # the end does not tell where it stands
+                    opened = self._manager.read(agent, name, lambda adapter, found: adapter.open(found, name), source)
                 known = self._known[session.unified_id] = _Known(
                     store, row, opened.activity, changed, self._now(), opened.is_listed_by_message
                 )
@@ -283,16 +288,6 @@ class Monitor:
         )
 
 
-def _open_end(manager: Sessions, session: SessionSummary) -> Transcript:
-    """The end of a session, or all that is shown of it where that does not tell where it stands. Raises
-    `HermesTuiError`."""
-    agent, name, source = session.agent, session.session_id, manager.catalogue.source_of(session)
-    opened = manager.read(agent, name, lambda adapter, found: adapter.open_end(found, name), source)
-    if opened.activity.since is None and not opened.complete:
-        opened = manager.read(agent, name, lambda adapter, found: adapter.open(found, name), source)
-    return opened
-
-
 def _no_more_than_run(found: Sequence[Attended], lanes: Mapping[str, LaneSession]) -> Iterator[Attended]:
     """Where more lanes of a gateway are without an answer than it runs turns, nobody can tell of the older ones."""
     left = {lane.gateway.home: lane.gateway.active_agents for lane in lanes.values()}
@@ -306,15 +301,3 @@ def _no_more_than_run(found: Sequence[Attended], lanes: Mapping[str, LaneSession
             yield one
         else:
             yield replace(one, state=replace(one.state, state="working", sure=False))
-
-
-def _look_at(path: str) -> tuple[tuple[int, ...], float]:
-    """What changes with a store, and when it changed last: a database writes beside itself first."""
-    stamp: list[int] = []
-    newest = 0.0
-    for name in (path, f"{path}-wal"):
-        with suppress(OSError):
-            status = Path(name).stat()
-            stamp += (status.st_ino, status.st_size, status.st_mtime_ns)
-            newest = max(newest, status.st_mtime)
-    return tuple(stamp), newest

@@ -100,14 +100,18 @@ class Transitions:
         of then if it still stands in that state."""
         now, found = self._now(), []
         self._began = None if self._began is None else min(self._began, now)  # the clock may be set back
+        began = None if self._began is None else datetime.fromtimestamp(self._began, UTC)
         states: dict[str, StateName] = {}
         for key, one in report.by_session.items():
             before, state = self._states.get(key), one.state.state
             states[key] = state
-            if state == before or state not in TOLD or self._is_old(one, before):
+            if state == before or state not in TOLD:
                 continue
+            since = one.state.since
+            if before is None and since is not None and began is not None and since < began:
+                continue  # it was so before the first report, and only now found
             if 0 <= now - self._told.get((key, state), 0.0) < EVERY:
-                states[key] = before or "idle"
+                states[key] = before or "idle"  # as if it had not come into it yet: a later report tells of it
             else:
                 self._told[key, state] = now
                 found.append(one)
@@ -117,10 +121,3 @@ class Transitions:
             self._began = now
             return ()
         return found
-
-    def _is_old(self, one: Attended, before: StateName | None) -> bool:
-        """It was so before the first report, and only now found."""
-        since, began = one.state.since, self._began
-        if before is not None or since is None or began is None:
-            return False
-        return since < datetime.fromtimestamp(began, UTC)

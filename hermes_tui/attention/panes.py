@@ -9,6 +9,7 @@ import os
 import shutil
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -58,18 +59,15 @@ def list_panes(variables: Mapping[str, str] | None = None) -> Sequence[Pane]:
     tmux = shutil.which("tmux", path=variables.get("PATH"))
     if tmux is None:
         return ()
-    return [pane for socket in _sockets(variables) for pane in _ask(tmux, socket)]
-
-
-def _sockets(variables: Mapping[str, str]) -> Sequence[str]:
-    """Of every server of this user; the one that we are in first."""
     own = variables.get("TMUX", "").partition(",")[0]
     folder = Path(variables.get("TMUX_TMPDIR") or "/tmp") / f"tmux-{os.getuid()}"  # noqa: S108 - tmux' own place
     try:
         listed = sorted(entry.path for entry in os.scandir(folder) if entry.name)
     except OSError:
         listed = []
-    return list(dict.fromkeys(one for one in (own, *listed) if one))[:_SERVERS]
+    # The server that we are in comes first: it is asked however many there are.
+    sockets = list(dict.fromkeys(one for one in (own, *listed) if one))[:_SERVERS]
+    return [pane for socket in sockets for pane in _ask(tmux, socket)]
 
 
 def _ask(tmux: str, socket: str) -> Iterator[Pane]:
@@ -79,7 +77,7 @@ def _ask(tmux: str, socket: str) -> Iterator[Pane]:
     except (OSError, subprocess.TimeoutExpired):
         return  # no server behind that socket, or one that does not answer
     for line in found.stdout.decode("utf-8", "replace").splitlines():
-        parts = line.split(_BETWEEN, len(_FIELDS) - 1)
+        parts = line.split(_BETWEEN, len(_FIELDS) - 1)  # the title, which comes last, may hold anything
         if len(parts) == len(_FIELDS) and parts[0].isdigit() and parts[6] != "1":
             pid, pane, tty, session, window, number, _, title = parts
             yield Pane(socket, int(pid), pane, tty, session, window, number, title)
@@ -94,7 +92,11 @@ def pane_of(pid: int, panes: Sequence[Pane], proc: Path = Path("/proc")) -> Pane
         return found
     terminals = (facts[1] for one in line if (facts := _parent_and_terminal(proc, one)) is not None)
     terminal = next((one for one in terminals if one), 0)
-    return next((pane for pane in panes if terminal and _device(pane.tty) == terminal), None)
+    for pane in panes if terminal else ():
+        with suppress(OSError):  # the pane was closed
+            if Path(pane.tty).stat().st_rdev == terminal:
+                return pane
+    return None
 
 
 def parents_of(proc: Path, pid: int) -> Sequence[int]:
@@ -121,10 +123,3 @@ def _parent_and_terminal(proc: Path, pid: int) -> tuple[int, int] | None:
         return int(fields[1]), int(fields[4])
     except (OSError, ValueError, IndexError):  # it ended while it was looked at
         return None
-
-
-def _device(tty: str) -> int:
-    try:
-        return Path(tty).stat().st_rdev
-    except OSError:  # the pane was closed; no process has a terminal of number 0
-        return 0

@@ -142,6 +142,7 @@ def judge(
         who = f"process {live.pid}" if live.pid else "a process that is not listed here"
         words = f"{who} says {live.status}{why}" if live.steps else f"{who} has it open"
         sign = Sign(source="process", steps=live.steps, at=live.since, words=words)
+        # A session that was resumed is not at what was asked before its process began.
         began = activity.since
         if not live.steps and activity.step in RUNS and began and started and started > began:
             sign = Sign(source="process", steps=_RESTS, at=started, words=f"{words}, and was started after that")

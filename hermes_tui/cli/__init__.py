@@ -19,6 +19,7 @@ __all__ = ["run"]
 def run(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run the command line with `arguments` (those of the process if None). Never returns."""
     memory_tuning.hurry()
+    # Imported only now: the collector of garbage is off by then.
     from hermes_tui.cli.execute import execute
 
     code = execute(sys.argv[1:] if arguments is None else list(arguments))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
 from datetime import date, datetime, timedelta
 from pathlib import Path
 
@@ -51,7 +50,8 @@ def mcp(
     settings = context.find_root().obj
     config = settings.config()
     environment = environment_of(settings.home) or this_machine()
-    manager = SessionManager(environment, agents=_names(agents), indexed=config.index)
+    names = None if agents is None else [name.strip() for name in agents.split(",") if name.strip()]
+    manager = SessionManager(environment, agents=names, indexed=config.index)
     manager.catalogue.seconds = _READING
     scope = Scope(manager, cwd=cwd, since=since)
     stuck_after = timedelta(seconds=config.attention.stuck_seconds)
@@ -65,16 +65,12 @@ def mcp(
         serve(tools, scope)
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] not in ("mcp", "mcp_types"):
-            raise
+            raise  # a module of ours that is missing is a fault, and no extra helps
         raise ValidationError("the protocol's SDK is not installed; pip install 'hermes-tui[mcp]'") from error
     finally:
         getting_ready.join()
         manager.catalogue.close()
         manager.index.close()
-
-
-def _names(agents: str | None) -> Sequence[str] | None:
-    return None if agents is None else [name.strip() for name in agents.split(",") if name.strip()]
 
 
 @click.command()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -42,7 +42,7 @@ def attention(context: click.Context, as_json: bool, watch: bool, seen: bool) ->
         memory_tuning.stay_small()
         memory_tuning.settle()
     manager, monitor, marks = monitored(context)
-    before: object = None
+    before: object = None  # unlike any list, so that a first look at nothing is printed as well
     while True:
         found = tuple(monitor.look(manager.catalogue.refresh()).by_session.values())
         told = [(one.session.unified_id, one.state.word) for one in found]
@@ -72,9 +72,13 @@ def attention(context: click.Context, as_json: bool, watch: bool, seen: bool) ->
 @click.pass_context
 def status(context: click.Context, form: str) -> None:
     """Print one line for a status bar or a prompt: how many sessions need a person."""
+    from hermes_tui.attention.shared import shared_counts, shared_file
     from hermes_tui.errors import ValidationError
+    from session_adapters.base import Environment
 
-    counts = _known_counts(context)
+    # Those of the program, where it runs for this home: nothing has to be looked at.
+    environment = environment_of(context.find_root().obj.home) or Environment.current()
+    counts = shared_counts(shared_file(environment, paths.cache_dir()))
     if counts is None:
         manager, monitor, _ = monitored(context)
         counts = monitor.look(manager.catalogue.refresh()).counts
@@ -84,15 +88,6 @@ def status(context: click.Context, form: str) -> None:
     except (KeyError, ValueError, IndexError, AttributeError) as error:
         raise ValidationError(f"--format {form!r} cannot be filled in; known are {', '.join(counts)}") from error
     stdout.write(f"{line}\n")
-
-
-def _known_counts(context: click.Context) -> Mapping[str, int] | None:
-    """Those of the program, where it runs for this home: nothing has to be looked at."""
-    from hermes_tui.attention.shared import shared_counts, shared_file
-    from session_adapters.base import Environment
-
-    environment = environment_of(context.find_root().obj.home) or Environment.current()
-    return shared_counts(shared_file(environment, paths.cache_dir()))
 
 
 @click.command()

@@ -103,6 +103,9 @@ def _table(group_by: str, groups: Sequence[CostBreakdown], summary: CostSummary,
 
 
 def _row(name: str, one: CostBreakdown | CostSummary) -> tuple[str, ...]:
+    # Of sessions whose agent records no call at all nobody knows what was spent: that is not 0.00.
+    unknown = one.session_count and not one.call_count and not one.total_usd
+    spent = dollars(one.total_usd, estimated=one.estimated_usd > 0, unpriced=one.unpriced_tokens > 0)
     return (
         name,
         count(one.session_count),
@@ -111,12 +114,5 @@ def _row(name: str, one: CostBreakdown | CostSummary) -> tuple[str, ...]:
         count(one.cached_tokens),
         count(one.cache_write_tokens),
         count(one.output_tokens),
-        _money(one),
+        "—" if unknown else spent,
     )
-
-
-def _money(one: CostBreakdown | CostSummary) -> str:
-    """What was spent. Of sessions whose agent records no call at all nobody knows it: that is not 0.00."""
-    if one.session_count and not one.call_count and not one.total_usd:
-        return "—"
-    return dollars(one.total_usd, estimated=one.estimated_usd > 0, unpriced=one.unpriced_tokens > 0)

@@ -25,7 +25,7 @@ def demo(context: click.Context, /, static: bool, home: Path | None, no_open: bo
     A small home with stores of every agent is written to a temporary directory, in the agents' own formats; your own
     stores are not touched.
     """
-    if not no_open:
+    if not no_open:  # before a home is written that could not be shown
         from hermes_tui.cli.tui import require_terminal
 
         require_terminal()

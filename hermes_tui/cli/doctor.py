@@ -17,7 +17,7 @@ from hermes_tui.errors import HermesTuiError
 
 if TYPE_CHECKING:
     from hermes_tui.lifecycle.gateway.process import Gateway
-    from hermes_tui.sessions.doctor import AgentHealth, DoctorReport
+    from hermes_tui.sessions.doctor import DoctorReport
     from session_adapters.model import Problem
 
 __all__ = ["doctor"]
@@ -57,7 +57,16 @@ def _lines(report: DoctorReport, now: datetime) -> Iterator[str]:
     yield f"hermes-tui {report.version}"
     for health in report.agents:
         yield ""
-        yield from _agent(health, now)
+        incomplete = f", {health.incomplete} read only at their ends" if health.incomplete else ""
+        counts = f"{counted(health.sessions, 'session')}, {counted(health.messages, 'message')}{incomplete}"
+        yield f"{safe(health.label)} ({safe(health.agent)}): {counts}"
+        for place in health.places:
+            note = " · ".join(part for part in (place.layout, place.profile and f"profile {place.profile}") if part)
+            there = "found " if place.exists else "absent"
+            yield f"  {there}  {safe(place.path)}{f'  ({safe(note)})' if note else ''}"
+        for gateway in health.gateways:
+            yield f"  gateway: {_gateway(gateway, now)}  {safe(gateway.home)}"
+        yield from _problems(health.problems)
     yield ""
     yield "Our own directories"
     for directory in report.directories:
@@ -69,18 +78,6 @@ def _lines(report: DoctorReport, now: datetime) -> Iterator[str]:
         yield from _problems(report.problems)
     yield ""
     yield counted(report.problem_count, "problem") if report.problem_count else "No problems."
-
-
-def _agent(health: AgentHealth, now: datetime) -> Iterator[str]:
-    incomplete = f", {health.incomplete} read only at their ends" if health.incomplete else ""
-    counts = f"{counted(health.sessions, 'session')}, {counted(health.messages, 'message')}{incomplete}"
-    yield f"{safe(health.label)} ({safe(health.agent)}): {counts}"
-    for place in health.places:
-        note = " · ".join(part for part in (place.layout, place.profile and f"profile {place.profile}") if part)
-        yield f"  {'found ' if place.exists else 'absent'}  {safe(place.path)}{f'  ({safe(note)})' if note else ''}"
-    for gateway in health.gateways:
-        yield f"  gateway: {_gateway(gateway, now)}  {safe(gateway.home)}"
-    yield from _problems(health.problems)
 
 
 def _gateway(gateway: Gateway, now: datetime) -> str:

@@ -38,26 +38,34 @@ def execute(arguments: Sequence[str]) -> int:
 
 
 def _guarded(arguments: Sequence[str]) -> int:
-    wants_json = _wants_json(arguments)
+    # Whether errors belong on standard output as JSON: known before the arguments are understood.
+    pairs = list(zip(arguments, [*arguments[1:], ""], strict=False))
+    wants_json = any(
+        one == "--json"
+        or one in ("--format=json", "--format=jsonl")
+        or (one == "--format" and after in ("json", "jsonl"))
+        for one, after in pairs
+    )
     try:
         if not arguments and not os.environ.get(_COMPLETION):
-            return _open()
+            # Nothing to take apart: the program opens without the library that would do that (20 ms, 1 MB).
+            from hermes_tui.cli.settings import Settings
+            from hermes_tui.cli.tui import open_tui
+
+            return open_tui(Settings.plain())
         return _invoke(arguments, wants_json)
     except HermesTuiError as error:
         _tell(error.code, str(error), wants_json)
         return error.exit_code
     except (stdout.PipeClosed, stdout.OutputFailed):
-        raise
+        raise  # no fault of ours: `execute` knows what to do
     except Exception as error:
-        return _bug(error, wants_json)
+        from hermes_tui.platform.log import write_failure
 
-
-def _open() -> int:
-    """Nothing to take apart: the program opens without the library that would do that (20 ms, 1 MB)."""
-    from hermes_tui.cli.settings import Settings
-    from hermes_tui.cli.tui import open_tui
-
-    return open_tui(Settings.plain())
+        path = write_failure(error)
+        where = f"details are in {path}" if path else "the log cannot be written"
+        _tell("INTERNAL_ERROR", f"unexpected error ({type(error).__name__}); {where}", wants_json)
+        return exit_codes.FAILURE
 
 
 def _invoke(arguments: Sequence[str], wants_json: bool) -> int:
@@ -89,7 +97,7 @@ def _usage(error: click.ClickException, wants_json: bool) -> int:
 
     text = error.format_message()
     if isinstance(error, NoArgsIsHelpError) and not wants_json:
-        stderr.say(text)
+        stderr.say(text)  # it is the whole help, and no sentence to add a hint to
         return exit_codes.USAGE
     if wants_json:
         stdout.json_error("VALIDATION_ERROR", text)
@@ -101,30 +109,9 @@ def _usage(error: click.ClickException, wants_json: bool) -> int:
     return exit_codes.USAGE
 
 
-def _bug(error: Exception, wants_json: bool) -> int:
-    from hermes_tui.platform.log import write_failure
-
-    path = write_failure(error)
-    where = f"details are in {path}" if path else "the log cannot be written"
-    text = f"unexpected error ({type(error).__name__}); {where}"
-    _tell("INTERNAL_ERROR", text, wants_json)
-    return exit_codes.FAILURE
-
-
 def _tell(code: str, text: str, wants_json: bool) -> None:
     """An error where the reader looks for it. A second document after the half of one would make both unreadable."""
     if wants_json and not stdout.has_begun():
         stdout.json_error(code, text)
     else:
         stderr.say(f"hermes-tui: {text}")
-
-
-def _wants_json(arguments: Sequence[str]) -> bool:
-    """Whether errors belong on standard output as JSON; known before the arguments are understood."""
-    pairs = list(zip(arguments, [*arguments[1:], ""], strict=False))
-    return any(
-        one == "--json"
-        or one in ("--format=json", "--format=jsonl")
-        or (one == "--format" and after in ("json", "jsonl"))
-        for one, after in pairs
-    )

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import sys
-from importlib import import_module
 from typing import TYPE_CHECKING
 
 from hermes_tui.errors import ValidationError
+from hermes_tui.platform.memory_tuning import import_without
 from hermes_tui.tui.splash import show_splash
 
 if TYPE_CHECKING:
@@ -24,14 +24,14 @@ def open_tui(settings: Settings) -> int:
     """Run the terminal program until the user leaves it; its exit code. Raises `ValidationError` without a
     terminal."""
     require_terminal()
-    _import_without("hashlib", "_hashlib")  # before anything that needs it
+    import_without("hashlib", "_hashlib")  # before anything that needs it
     from hermes_tui.cli.home_option import manager_of
 
     config = settings.config()
     manager = manager_of(settings.home, indexed=config.index)
     splash = show_splash(manager, config)
     try:
-        _import_without("asyncio", "ssl")
+        import_without("asyncio", "ssl")
         os.environ.setdefault("TEXTUAL_FPS", _FRAMES)
         from hermes_tui.tui.run import run_app
 
@@ -39,19 +39,6 @@ def open_tui(settings: Settings) -> int:
         return run_app(config, manager=manager, splash=splash, named_home=named_home)
     finally:
         splash.drop()
-
-
-def _import_without(name: str, without: str) -> None:
-    """Import a module as where it finds no `without`. asyncio loads the TLS library and hashlib the one for
-    cryptography where they are there: 8 MB and 25 ms of each start, for nothing. The screen speaks to no network, and
-    hashlib has the usual functions itself. Whoever imports `ssl` later gets it as ever."""
-    if without in sys.modules or name in sys.modules:
-        return
-    sys.modules[without] = None  # type: ignore[assignment]
-    try:
-        import_module(name)
-    finally:
-        del sys.modules[without]
 
 
 def require_terminal() -> None:

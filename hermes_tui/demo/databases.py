@@ -51,19 +51,16 @@ def chat_rows(lines: Iterable[dict[str, Any]]) -> Iterator[Row]:
     about = next(lines)
     messages = [_compact(message) for message in lines]
     order = [hashlib.sha256(message).hexdigest() for message in messages]
-    top = _root(order, about["root"])
+    root = about["root"]
+    context = _varint(1 << 3) + _varint(21000) + _varint(2 << 3) + _varint(256000)
+    # The ids in order, the size of the context, the directory, what kind of client it is, the time.
+    fields = [_field(1, bytes.fromhex(name)) for name in order]
+    fields += [_field(5, context), _field(9, f"file://{root['cwd']}".encode()), _field(22, b"cli")]
+    top = b"".join((*fields, _varint(26 << 3) + _varint(root["updatedAt"]), _field(27, b"Etc/UTC")))
     name = hashlib.sha256(top).hexdigest()
     for key, data in dict(zip([*order, name], [*messages, top], strict=True)).items():
         yield {"blobs": {"id": key, "data": data}}
     yield {"meta": {"key": "0", "value": _compact({**about["meta"], "latestRootBlobId": name}).hex()}}
-
-
-def _root(names: Iterable[str], about: Mapping[str, Any]) -> bytes:
-    """The ids in order, the size of the context, the directory, what kind of client it is, the time."""
-    context = _varint(1 << 3) + _varint(21000) + _varint(2 << 3) + _varint(256000)
-    parts = [_field(1, bytes.fromhex(name)) for name in names]
-    parts += [_field(5, context), _field(9, f"file://{about['cwd']}".encode()), _field(22, b"cli")]
-    return b"".join((*parts, _varint(26 << 3) + _varint(about["updatedAt"]), _field(27, b"Etc/UTC")))
 
 
 def _compact(value: object) -> bytes:

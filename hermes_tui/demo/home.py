@@ -130,16 +130,27 @@ class _Writer:
         proc = self._home / "proc"
         locks: list[str] = []
         for process in sorted(self._processes, key=lambda process: process["pid"]):
-            _write_process(proc / str(process["pid"]), process)
+            pid, name = process["pid"], process["name"]
+            folder = proc / str(pid)
+            folder.mkdir(parents=True)
+            # The start is field 22; pid and name are 1 and 2.
+            fields = ["S", "1", *["0"] * 17, str(process["start"]), *["0"] * 30]
+            (folder / "stat").write_text(f"{pid} ({name}) {' '.join(fields)}\n")
+            (folder / "comm").write_text(f"{name}\n")
+            (folder / "cmdline").write_text("".join(f"{word}\0" for word in process.get("command", [name])))
+            (folder / "cwd").symlink_to(process.get("cwd", "/home/dev"))
             if "since" in process:
                 up = Template(self._now, DATA).at(process["since"]).timestamp()
                 boot = int(up - process["start"] / os.sysconf("SC_CLK_TCK"))
                 (proc / "stat").write_text(f"cpu  0 0 0 0\nbtime {boot}\n")
             if "holds" in process:
                 held = (self._home / process["holds"]).resolve()
-                (proc / str(process["pid"]) / "fd").mkdir()
-                (proc / str(process["pid"]) / "fd" / "7").symlink_to(held)
-                locks.append(f"{len(locks) + 1}: {_flock(process['pid'], held)}")
+                (folder / "fd").mkdir()
+                (folder / "fd" / "7").symlink_to(held)
+                # A line of `/proc/locks`: of some agents it is what tells that a session is open.
+                lock = held.stat()
+                place = f"{os.major(lock.st_dev):02x}:{os.minor(lock.st_dev):02x}:{lock.st_ino}"
+                locks.append(f"{len(locks) + 1}: FLOCK  ADVISORY  WRITE {pid} {place} 0 EOF\n")
         if locks:
             (proc / "locks").write_text("".join(locks))
 
@@ -150,22 +161,3 @@ def _named(template: Template, known: Mapping[str, Any], more: Mapping[str, str]
     for name, value in more.items():
         names[name] = template.fill(value, names, json_text=False)
     return names
-
-
-def _flock(pid: int, path: Path) -> str:
-    """A line of `/proc/locks` without its number."""
-    lock = path.stat()
-    place = f"{os.major(lock.st_dev):02x}:{os.minor(lock.st_dev):02x}:{lock.st_ino}"
-    return f"FLOCK  ADVISORY  WRITE {pid} {place} 0 EOF\n"
-
-
-def _write_process(folder: Path, process: Mapping[str, Any]) -> None:
-    """A process with a command line, of one word if no other is given."""
-    pid, name = process["pid"], process["name"]
-    folder.mkdir(parents=True)
-    # The start is field 22; pid and name are 1 and 2.
-    fields = ["S", "1", *["0"] * 17, str(process["start"]), *["0"] * 30]
-    (folder / "stat").write_text(f"{pid} ({name}) {' '.join(fields)}\n")
-    (folder / "comm").write_text(f"{name}\n")
-    (folder / "cmdline").write_text("".join(f"{word}\0" for word in process.get("command", [name])))
-    (folder / "cwd").symlink_to(process.get("cwd", "/home/dev"))

@@ -75,7 +75,12 @@ class LiveWriter(threading.Thread):
                     return
                 step = json.loads(Template(datetime.now(UTC), self._script.parent).fill(line, names))
                 names["above"] = step["append"].get("uuid", names["above"])
-                self._append(step["append"], step["note"])
+                with self._session.open("ab") as file:  # a line in one write: nobody finds half of it
+                    file.write(json.dumps(step["append"], ensure_ascii=False, separators=(",", ":")).encode() + b"\n")
+                # Whoever reads the note meanwhile finds the old one or the new one, whole.
+                draft = self._note.with_suffix(".tmp")
+                draft.write_text(json.dumps(json.loads(self._note.read_bytes()) | step["note"]))
+                draft.replace(self._note)
         except OSError as error:  # the home was removed, or the disk is full: the rest of the demo goes on
             self.failure = error
 
@@ -92,11 +97,3 @@ class LiveWriter(threading.Thread):
             names["round"] = number
             for line in script:
                 yield line, names
-
-    def _append(self, record: dict[str, Any], note: dict[str, Any]) -> None:
-        """One line in one write, and the process's own note of what it does."""
-        with self._session.open("ab") as file:
-            file.write(json.dumps(record, ensure_ascii=False, separators=(",", ":")).encode() + b"\n")
-        draft = self._note.with_suffix(".tmp")
-        draft.write_text(json.dumps(json.loads(self._note.read_bytes()) | note))
-        draft.replace(self._note)

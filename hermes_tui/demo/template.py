@@ -93,7 +93,13 @@ class Template:
         Raises `HermesTuiError` for what is not understood.
         """
         if "«each " in text:
-            text = _BLOCK.sub(lambda block: self._each(block[1], block[2], names, json_text), text)
+            text = _BLOCK.sub(
+                lambda block: "".join(
+                    self.fill(block[2], {**names, **row}, json_text=json_text)
+                    for row in rows_of(self.folder / block[1])
+                ),
+                text,
+            )
         if "«when " in text:
             text = _WHEN.sub(lambda line: "" if names.get(line[1]) is None else line[2], text)
         known: dict[str, tuple[str, bool]] = {}
@@ -103,7 +109,10 @@ class Template:
             place, _, rest = piece.partition("»")
             if place not in known:
                 value = self._value(place, names)
-                known[place] = _written(value, json_text), isinstance(value, str)
+                if not isinstance(value, str):
+                    known[place] = json.dumps(value), False
+                else:
+                    known[place] = (encode_basestring(value)[1:-1] if json_text else value), True
             written, is_text = known[place]
             if not is_text and filled[-1].endswith('"') and rest.startswith('"'):
                 filled[-1], rest = filled[-1][:-1], rest[1:]
@@ -117,15 +126,13 @@ class Template:
             text = "\n".join(line.replace(_LINE, str(above)) for above, line in enumerate(text.split("\n")))
         return _PAD.sub(_padded, text) if "«pad " in text else text
 
-    def _each(self, table: str, body: str, names: Mapping[str, Any], json_text: bool) -> str:
-        rows = rows_of(self.folder / table)
-        return "".join(self.fill(body, {**names, **row}, json_text=json_text) for row in rows)
-
     def _value(self, place: str, names: Mapping[str, Any]) -> Any:
         word, _, rest = place.partition(" ")
         try:
             if word == "uuid":
-                return _uuid(_digest(rest, names))
+                text = _digest(rest, names)
+                variant = "89ab"[int(text[16], 16) % 4]  # of which two bits are the same in every UUID
+                return f"{text[:8]}-{text[8:12]}-4{text[13:16]}-{variant}{text[17:20]}-{text[20:32]}"
             if word == "hex":
                 length, _, parts = rest.partition(" ")
                 return _digest(parts, names)[: int(length)]
@@ -166,12 +173,6 @@ class Template:
         return at
 
 
-def _written(value: Any, json_text: bool) -> str:
-    if not isinstance(value, str):
-        return json.dumps(value)
-    return encode_basestring(value)[1:-1] if json_text else value
-
-
 def _digest(parts: str, names: Mapping[str, Any]) -> str:
     """64 hexadecimal digits."""
     values = (str(names.get(part, part)) for part in parts.split("/"))
@@ -182,9 +183,3 @@ def _padded(line: re.Match[str]) -> str:
     """The line with spaces where it says so; it has as many bytes as it says."""
     before, size, after = line.groups()
     return before + " " * (int(size) - len((before + after).encode())) + after
-
-
-def _uuid(text: str) -> str:
-    """A version 4 UUID of hexadecimal digits."""
-    variant = "89ab"[int(text[16], 16) % 4]
-    return f"{text[:8]}-{text[8:12]}-4{text[13:16]}-{variant}{text[17:20]}-{text[20:32]}"

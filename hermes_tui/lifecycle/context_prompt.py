@@ -13,7 +13,7 @@ import hashlib
 import json
 from collections.abc import Collection, Iterator
 
-from hermes_tui.lifecycle.source import SessionContext, SessionSource
+from hermes_tui.lifecycle.source import SessionContext
 
 __all__ = ["build_session_context_prompt", "inline_text"]
 
@@ -59,7 +59,20 @@ def build_session_context_prompt(
     lines += _origin(context, redacted)
     names = [f"{one}: Connected ✓" for one in context.connected_platforms if one != "local"]
     lines.append(f"**Connected Platforms:** {', '.join(['local (files on this machine)', *names])}")
-    lines += _deliveries(context, redacted, hermes_home)
+    # Where results can be sent to.
+    homes = context.home_channels
+    if homes:
+        lines += ["", "**Home Channels (default destinations):**"]
+        for platform, home in homes.items():
+            lines.append(f"  - {platform}: {_quoted(home.name)} (ID: {_quoted(_chat(home.chat_id, redacted))})")
+    lines += ["", "**Delivery options for scheduled tasks:**"]
+    if source.platform == "local":
+        lines.append('- `"origin"` → Local output (saved to files)')
+    else:
+        here = _quoted(source.chat_name or _chat(source.chat_id, redacted))
+        lines.append(f'- `"origin"` → Back to this chat ({here})')
+    lines.append(f'- `"local"` → Save to local files only ({hermes_home}/cron/output/)')
+    lines += [f'- `"{platform}"` → Home channel ({_quoted(home.name)})' for platform, home in homes.items()]
     return "\n".join([*lines, "", _TARGETS])
 
 
@@ -69,8 +82,17 @@ def _origin(context: SessionContext, redacted: bool) -> Iterator[str]:
     platform = source.platform.title()
     if source.platform == "local":
         yield f"**Source:** {platform} (the machine running this agent)"
+    elif not redacted:
+        yield f"**Source:** {platform} ({_quoted(source.description)})"
     else:
-        yield f"**Source:** {platform} ({_quoted(_described(source) if redacted else source.description)})"
+        # As `SessionSource.description`, without an identifier.
+        if source.chat_type == "dm":
+            place = f"DM with {source.user_name or (_person(source.user_id) if source.user_id else 'user')}"
+        else:
+            place = source.chat_name or _chat(source.chat_id, True)
+            if source.chat_type in ("group", "channel"):
+                place = f"{source.chat_type}: {place}"
+        yield f"**Source:** {platform} ({_quoted(place)})"
     if source.chat_topic:
         yield f"**Channel Topic:** {_quoted(source.chat_topic)}"
     if source.platform == "matrix":
@@ -91,37 +113,13 @@ def _origin(context: SessionContext, redacted: bool) -> Iterator[str]:
         yield f"**User ID:** {_quoted(_person(source.user_id) if redacted else source.user_id)}"
 
 
-def _deliveries(context: SessionContext, redacted: bool, hermes_home: str) -> Iterator[str]:
-    """Where results can be sent to."""
-    source, homes = context.source, context.home_channels
-    if homes:
-        yield from ("", "**Home Channels (default destinations):**")
-        for platform, home in homes.items():
-            yield f"  - {platform}: {_quoted(home.name)} (ID: {_quoted(_chat(home.chat_id, redacted))})"
-    yield from ("", "**Delivery options for scheduled tasks:**")
-    if source.platform == "local":
-        yield '- `"origin"` → Local output (saved to files)'
-    else:
-        yield f'- `"origin"` → Back to this chat ({_quoted(source.chat_name or _chat(source.chat_id, redacted))})'
-    yield f'- `"local"` → Save to local files only ({hermes_home}/cron/output/)'
-    for platform, home in homes.items():
-        yield f'- `"{platform}"` → Home channel ({_quoted(home.name)})'
-
-
-def _described(source: SessionSource) -> str:
-    """As `SessionSource.description`, without an identifier."""
-    if source.chat_type == "dm":
-        return f"DM with {source.user_name or (_person(source.user_id) if source.user_id else 'user')}"
-    place = source.chat_name or _chat(source.chat_id, True)
-    return f"{source.chat_type}: {place}" if source.chat_type in ("group", "channel") else place
-
-
 def inline_text(value: str) -> str:
     """What people have named, on one line, within other text: a name cannot begin a section of its own."""
     return _cut(" ".join("".join(char if char >= " " else " " for char in value).split()))
 
 
 def _quoted(value: str) -> str:
+    # JSON writes a line break as two characters, so that the value stays on its line of the prompt.
     text = value.replace("\r\n", "\n").replace("\r", "\n").strip()
     return json.dumps(
         _cut("".join(char if char >= " " or char in "\n\t" else " " for char in text)), ensure_ascii=False
@@ -133,7 +131,7 @@ def _cut(text: str) -> str:
 
 
 def _hash(identifier: str) -> str:
-    return hashlib.sha256(identifier.encode()).hexdigest()[:12]
+    return hashlib.sha256(identifier.encode()).hexdigest()[:12]  # as many digits as Hermes takes
 
 
 def _person(identifier: str) -> str:

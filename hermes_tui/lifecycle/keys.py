@@ -43,14 +43,17 @@ def build_session_key(
     that WhatsApp has for a person: `WhatsAppAliases(home).canonical` where the bridge's mappings are to be had.
     """
     whatsapp = source.platform == "whatsapp"
+    # A profile that is called `main` shares its keys with the default one, as in Hermes.
     namespace = profile if profile and profile != "default" else "main"
     start = f"agent:{namespace}:{source.platform}:{source.chat_type}"
     participant = source.user_id_alt or source.user_id
-    if participant and whatsapp:
+    if participant and whatsapp:  # only people have several names there: a group's chat stays as it is
         participant = canonical(participant) or participant
+    # `dm` alone is a private chat: `DM`, nothing and unknown words count as a group, as in Hermes.
     if source.chat_type == "dm":
         chat = canonical(source.chat_id) if whatsapp else source.chat_id
         return _joined(start, chat or participant, source.thread_id)
+    # In a thread people are told apart only where both settings say so.
     isolated = group_sessions_per_user and (thread_sessions_per_user or not source.thread_id)
     return _joined(start, source.chat_id, source.thread_id, participant if isolated else None)
 

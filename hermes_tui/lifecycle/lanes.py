@@ -159,6 +159,7 @@ def board(environment: Environment, now: datetime | None = None) -> Board:
                 problems=seen.problems,
             )
         )
+    # The first order is that of lanes which were active at the same time: sorting keeps it.
     found.sort(key=lambda lane: (lane.profile, lane.key))
     found.sort(key=lambda lane: lane.last_active or _NEVER, reverse=True)
     return Board(profiles=tuple(profiles), lanes=tuple(found), no_home="" if profiles else no_home_words(environment))
@@ -194,6 +195,7 @@ def lane_of(one: IndexedLane, seen: HomeState, now: datetime) -> Lane:
         recovered=lambda: seen.recovered.get(one.key, ""),
         starts=seen.has_table and seen.gateway.state == "stopped",
     )
+    # Where the message goes on in another session, it resets nothing.
     elsewhere = goes.session_id if goes.step in ("compressed", "recovered") else ""
     return Lane(
         profile=seen.home.profile,
@@ -212,6 +214,7 @@ def lane_of(one: IndexedLane, seen: HomeState, now: datetime) -> Lane:
         flags=tuple(name for name in _FLAGS if getattr(entry, name)),
         resume_reason=entry.resume_reason or "",
         context_tokens=entry.last_prompt_tokens,
+        # Hermes counts in the row; the entry's own totals are practically always 0.
         input_tokens=(row.input_tokens if row else None) or entry.input_tokens,
         output_tokens=(row.output_tokens if row else None) or entry.output_tokens,
         title=(row.title if row else None) or "",
@@ -235,6 +238,7 @@ def lane_of(one: IndexedLane, seen: HomeState, now: datetime) -> Lane:
 def _state(entry: SessionEntry, row: LaneSessionRow | None, goes: Route, tip: str, *, unread: bool) -> LaneState:
     if tip and goes.session_id == tip:
         return "compressed"
+    # The mark alone is not enough: a gateway that starts drops a lane whose session is over, with its marks.
     if entry.suspended and goes.reason == "suspended":
         return "suspended"
     if row is not None and not row.open:

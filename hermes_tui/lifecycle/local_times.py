@@ -37,16 +37,14 @@ def first_shown(shown: datetime, after: datetime, zone: tzinfo | None = None) ->
     if wall(after, zone) >= shown:
         return after
     first, second = from_wall(shown, zone), from_wall(shown, zone, later=True)
-    if second < first:  # left out: the clock jumps over it somewhere between the two
-        return _jump(shown, second, first, zone)
+    if second < first:
+        # Left out: the clock jumps over it somewhere between the two; where, is found by halves.
+        before, reached = second, first
+        while reached - before > _STEP:
+            middle = before + (reached - before) / 2
+            if wall(middle, zone) >= shown:
+                reached = middle
+            else:
+                before = middle
+        return reached
     return first if first >= after else second
-
-
-def _jump(shown: datetime, before: datetime, reached: datetime, zone: tzinfo | None) -> datetime:
-    while reached - before > _STEP:
-        middle = before + (reached - before) / 2
-        if wall(middle, zone) >= shown:
-            reached = middle
-        else:
-            before = middle
-    return reached

@@ -101,7 +101,7 @@ def should_reset(
     if has_active_processes:
         return None
     due = [reason for reason, moment in _policy_moments(updated_at, policy) if now >= moment]
-    return "idle" if "idle" in due else due[0] if due else None
+    return "idle" if "idle" in due else due[0] if due else None  # where both hold, Hermes says idle
 
 
 def reset_reason(
@@ -119,6 +119,7 @@ def reset_reason(
         return "suspended"
     if marks_win and entry.resume_pending:
         return None
+    # The policy is asked before the mark, as in Hermes 0.19.
     found = should_reset(entry.updated_at, policy, now, has_active_processes)
     expires = _mark_expires(entry, policy, freshness)
     return found or ("resume_pending_expired" if expires is not None and now >= expires else None)
@@ -174,6 +175,7 @@ def _policy_moments(updated_at: datetime, policy: SessionResetPolicy) -> list[tu
     try:
         if policy.mode in ("daily", "both"):
             boundary = updated_at.replace(hour=policy.at_hour, minute=0, second=0, microsecond=0, fold=0)
+            # Activity at the very hour belongs to the new day: only what came before it is reset.
             found.append(("daily", boundary if boundary > updated_at else boundary + timedelta(days=1)))
         if policy.mode in ("idle", "both"):
             found.append(("idle", updated_at + timedelta(minutes=policy.idle_minutes) + _STEP))
@@ -183,6 +185,7 @@ def _policy_moments(updated_at: datetime, policy: SessionResetPolicy) -> list[tu
 
 
 def _mark_expires(entry: SessionEntry, policy: SessionResetPolicy, freshness: float) -> datetime | None:
+    # Without a policy a mark never grows stale, as in Hermes.
     if not entry.resume_pending or policy.mode == "none" or freshness <= 0:
         return None
     try:
@@ -206,8 +209,13 @@ def reset_words(coming: NextReset, now: datetime, *, brief: bool = False) -> str
     a column: `daily 04:00, in 3 h 12 min`, and of what is due only when it takes place."""
     if coming.reason is None or coming.at is None:
         return "never"
-    if brief:
-        return _brief(coming, now)
+    if brief:  # at most 28 columns
+        if coming.held:
+            return "once its processes end"
+        if coming.due or coming.at <= now:
+            return "at the next message"
+        words = {"daily": f"daily {coming.at_hour or 0:02}:00", "resume_pending_expired": "mark expires"}
+        return f"{words.get(coming.reason, coming.reason)}, in {duration_words(coming.at - now)}"
     if coming.reason == "suspended":
         return "suspended, at the next message"
     reason = {"idle": "idle", "resume_pending_expired": "resume mark expires"}.get(coming.reason)
@@ -218,16 +226,6 @@ def reset_words(coming: NextReset, now: datetime, *, brief: bool = False) -> str
     if coming.due or coming.at <= now:
         return f"{reason}, at the next message"
     return f"{reason}, in {duration_words(coming.at - now)}"
-
-
-def _brief(coming: NextReset, now: datetime) -> str:
-    """Of a reset that will come, in at most 28 columns."""
-    if coming.held:
-        return "once its processes end"
-    if coming.at is None or coming.due or coming.at <= now:
-        return "at the next message"
-    reason = {"daily": f"daily {coming.at_hour or 0:02}:00", "resume_pending_expired": "mark expires"}
-    return f"{reason.get(coming.reason or '', coming.reason)}, in {duration_words(coming.at - now)}"
 
 
 def duration_words(span: timedelta) -> str:

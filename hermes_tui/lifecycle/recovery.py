@@ -64,7 +64,7 @@ def recover(home: Path, store: SessionStore, *, was_cut: Callable[[str], bool] |
     marker = home / CLEAN_SHUTDOWN
     clean = marker.exists()
     if clean:
-        marker.unlink()
+        marker.unlink()  # at once: a gateway that is killed from now on has not ended cleanly
     marked = 0 if clean else store.suspend_recently_active(RECENT)
     known = {entry.session_key: entry for entry in store.list_sessions()}
     counts, problem = restart_counts(home)
@@ -74,6 +74,7 @@ def recover(home: Path, store: SessionStore, *, was_cut: Callable[[str], bool] |
         for entry in pending:
             if entry.session_key not in cut and entry.resume_reason == "restart_interrupted":
                 marked -= store.clear_resume_pending(entry.session_key)
+        # A file of counts that cannot be read is left where it is.
         counts = counts if problem else count_busy(home, cut)
     stuck = [key for key, number in counts.items() if number >= STUCK_AFTER and key in known]
     stuck = [key for key in stuck if not known[key].suspended]

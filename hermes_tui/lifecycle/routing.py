@@ -55,7 +55,7 @@ def route(
     if entry is not None and not (starts and ended):
         if tip and tip != entry.session_id:
             return Route(tip, "compressed")
-        if reset:
+        if reset:  # also where the session is over: nothing is taken up once a reset is due
             return Route("", "reset", reset)
         if not ended:
             return Route(entry.session_id, "stays")
@@ -97,22 +97,19 @@ def recovered_lanes(rows: StoredLanes, lanes: Mapping[str, SessionEntry], profil
     if not lanes:
         return {}
     peers = {key: Peer.of_entry(entry) for key, entry in lanes.items()}
-    with rows.copy(_not_over(rows, peers)) as connection:
+    # The sessions of these lanes, or of a chat that one of them has, which were not ended on purpose, and those
+    # behind whose end Hermes does not look: a lane that finds none among them would look through all.
+    kept: list[LaneSessionRow] = []
+    if {"ended_at", "end_reason", "session_key", "chat_id"} <= rows.columns:
+        chats = [peer.chat_id for peer in peers.values() if peer.chat_id is not None]
+        wanted = f"({rows.rule.not_over} OR end_reason IN {BOUNDARIES})" if rows.rule.fenced else rows.rule.not_over
+        # `+` keeps the order of the table, which decides between sessions that began at the same time.
+        kept = rows.sessions_where(
+            f"{wanted} AND (+session_key IN (SELECT value FROM json_each(?))"  # noqa: S608 - ours
+            " OR COALESCE(chat_id, '') IN (SELECT value FROM json_each(?)))",
+            [json.dumps(list(peers)), json.dumps(chats)],
+        )
+    with rows.copy(kept) as connection:
         copy = StoredLanes.of(connection)
         found = {key: copy.recovered(key, peer, profile) for key, peer in peers.items()}
     return {key: session_id for key, session_id in found.items() if session_id}
-
-
-def _not_over(rows: StoredLanes, lanes: Mapping[str, Peer]) -> list[LaneSessionRow]:
-    """The sessions of these lanes, or of a chat that one of them has, which were not ended on purpose, and those
-    behind whose end Hermes does not look: a lane that finds none among them would look through all."""
-    if not {"ended_at", "end_reason", "session_key", "chat_id"} <= rows.columns:
-        return []
-    chats = [peer.chat_id for peer in lanes.values() if peer.chat_id is not None]
-    # `+` keeps the order of the table, which decides between sessions that began at the same time.
-    wanted = f"({rows.rule.not_over} OR end_reason IN {BOUNDARIES})" if rows.rule.fenced else rows.rule.not_over
-    return rows.sessions_where(
-        f"{wanted} AND (+session_key IN (SELECT value FROM json_each(?))"  # noqa: S608 - ours
-        " OR COALESCE(chat_id, '') IN (SELECT value FROM json_each(?)))",
-        [json.dumps(list(lanes)), json.dumps(chats)],
-    )

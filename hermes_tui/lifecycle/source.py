@@ -131,6 +131,7 @@ class SessionSource(Struct, frozen=True, kw_only=True):
             profile=fields.text("profile"),
             auto_thread_created=fields.flag("auto_thread_created"),
             auto_thread_initial_name=fields.text("auto_thread_initial_name"),
+            # Only looked at, not taken: Hermes does not write these two, and `extra` keeps them as they stand there.
             is_bot=others.get("is_bot") is True,
             role_authorized=others.get("role_authorized") is True,
             extra=fields.rest,

@@ -70,7 +70,7 @@ class SessionStore(Transcripts):
         self._clock, self._name = clock, name
         self._profile, self._starts = profile, starts
         self._loaded: dict[str, SessionEntry] | None = None
-        self._lock = threading.RLock()
+        self._lock = threading.RLock()  # its own thread takes it again, in `save`
         self._flights, self._flights_lock = dict[str, Future[SessionEntry]](), threading.Lock()
 
     # A message arrives ---------------------------------------------------------------------------------------
@@ -99,7 +99,7 @@ class SessionStore(Transcripts):
         try:
             flight.set_result(self._routed(key, source, force_new))
         except BaseException as error:
-            flight.set_exception(error)
+            flight.set_exception(error)  # for those who wait for the same lane
         finally:
             with self._flights_lock:
                 del self._flights[key]
@@ -109,7 +109,16 @@ class SessionStore(Transcripts):
         with self._lock:
             now, lanes = self._clock(), self._lanes
             entry = None if force_new else lanes.get(key)
-            goes = Route("", "ended") if force_new else self._route(entry, key, source, now)
+            goes = Route("", "ended")
+            if not force_new:
+                reset, is_over, tip = None, False, ""
+                if entry is not None:
+                    policy = self.config.get_reset_policy(source.platform, source.chat_type)
+                    marks_win = self.config.documented
+                    reset = reset_reason(entry, policy, now, self._is_busy(key), self.config.freshness, marks_win)
+                    is_over, tip = self._rows.is_ended(entry.session_id), self._rows.tip(entry.session_id)
+                recovered = partial(self._rows.recoverable, key, source)
+                goes = route(entry, ended=is_over, tip=tip, reset=reset, recovered=recovered)
             if entry is not None and goes.step in ("stays", "compressed"):
                 return self._put(key, entry.changed(session_id=goes.session_id, updated_at=now))
             if entry is not None:
@@ -131,21 +140,12 @@ class SessionStore(Transcripts):
                 auto_reset_reason=reason,
                 reset_had_activity=ended is not None and ended.last_prompt_tokens > 0,
             )
+            # A process that is killed after this leaves a lane without a row, which `append_asked` makes.
             self._put(key, new)
             if ended is not None:
                 self._rows.end(ended.session_id, reason or "session_reset")
             self._rows.make(new, key, source.profile)
             return new
-
-    def _route(self, entry: SessionEntry | None, key: str, source: SessionSource, now: datetime) -> Route:
-        reset, ended, tip = None, False, ""
-        if entry is not None:
-            policy = self.config.get_reset_policy(source.platform, source.chat_type)
-            marks_win = self.config.documented
-            reset = reset_reason(entry, policy, now, self._is_busy(key), self.config.freshness, marks_win)
-            ended, tip = self._rows.is_ended(entry.session_id), self._rows.tip(entry.session_id)
-        recovered = partial(self._rows.recoverable, key, source)
-        return route(entry, ended=ended, tip=tip, reset=reset, recovered=recovered)
 
     # One lane ------------------------------------------------------------------------------------------------
 

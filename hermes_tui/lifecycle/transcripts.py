@@ -130,20 +130,17 @@ class Transcripts:
             return None
         at = min(max(n, 1), len(recent)) - 1
         done = self.db.rewind_to_message(session_id, recent[at]["id"])
+        content = done["target_message"].get("content")
+        if isinstance(content, list):
+            said = (part.get("text", "") for part in content if isinstance(part, dict) and part.get("type") == "text")
+            content = "\n".join(text for text in said if text)
         return {
             "rewound_count": done["rewound_count"],
             "turns_undone": at + 1,
-            "target_text": _text(done["target_message"].get("content")),
+            "target_text": content if isinstance(content, str) else "",
         }
 
     def _forget_waiting(self, session_id: str) -> None:
         """What waits belongs to a conversation that is no longer so."""
         with self._waiting_lock:
             self._waiting.pop(session_id, None)
-
-
-def _text(content: Any) -> str:
-    if isinstance(content, list):
-        parts = (part.get("text", "") for part in content if isinstance(part, dict) and part.get("type") == "text")
-        return "\n".join(part for part in parts if part)
-    return content if isinstance(content, str) else ""

@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from session_adapters.reading.files import read_small
@@ -58,11 +59,15 @@ class WhatsAppAliases:
         waiting = [normalize_whatsapp_identifier(identifier)]
         while waiting:
             current = waiting.pop()
+            # The mappings may lead in a circle.
             if current in found or not _SAFE.fullmatch(current):
                 continue
             found.add(current)
-            names = (f"lid-mapping-{current}.json", f"lid-mapping-{current}_reverse.json")
-            waiting.extend(_mapped(folder / name) for name in names)
+            for name in (f"lid-mapping-{current}.json", f"lid-mapping-{current}_reverse.json"):
+                # Where there is no such file, or nothing in it can be understood, there is no other name.
+                with suppress(OSError, ValueError, RecursionError):
+                    other = json.loads(read_small(folder / name, limit=_LIMIT).decode())
+                    waiting.append(normalize_whatsapp_identifier(other))
         return found
 
     def _folder(self) -> Path:
@@ -91,11 +96,3 @@ class WhatsAppAliases:
                 lanes = "so a person may have a lane under each of two names"
                 unlisted.append(f"{folder / name} cannot be used ({reason}), {lanes}; repair it or move it away")
         yield from unlisted
-
-
-def _mapped(path: Path) -> str:
-    """The other name in a mapping file; empty where there is no such file or nothing in it can be understood."""
-    try:
-        return normalize_whatsapp_identifier(json.loads(read_small(path, limit=_LIMIT).decode()))
-    except (OSError, ValueError, RecursionError):
-        return ""

@@ -96,7 +96,9 @@ def _around(messages: Sequence[Answer], size: int) -> tuple[Sequence[Answer], in
 def discovered(found: DiscoveredSessions, said: Answer, budget: int) -> Answer:
     """Discovery."""
     whole = _whole(found)
+    # One whose id is too long to be handed on has lost it: nobody could ask for more of it.
     results = [one for one in whole.get("results", ()) if "session_id" in one]
+    in_order = f"{found.ranked} of {found.total} ordered by relevance, the others by date"
 
     def make(size: int, ends: int, number: int, length: int) -> Answer:
         texts = _Texts(length)
@@ -127,7 +129,7 @@ def discovered(found: DiscoveredSessions, said: Answer, budget: int) -> Answer:
                 "results": shown,
                 "total": found.total,
                 "more": "only the newest were looked for: narrow it to find older ones" if found.more else None,
-                "ranked": _ranked(found),
+                "ranked": in_order if found.ranked < found.total else None,
                 "coverage": found.coverage,
                 "unreadable": len(found.problems) or None,
                 "message": None if results else "nothing found: fewer or other words, a beginning*, or no filter",
@@ -135,17 +137,11 @@ def discovered(found: DiscoveredSessions, said: Answer, budget: int) -> Answer:
             how if texts.cut or number < len(results) else "",
         )
 
+    # Ever fewer messages of all results, and then ever fewer results.
     most = len(results)
     makers = [partial(make, size, ends, most) for size, ends in SHAPES]
     makers += [partial(make, 0, 0, number) for number in range(most - 1, 0, -1)]
     return longest_fit(makers, budget, _LONGEST, LEAST)
-
-
-def _ranked(found: DiscoveredSessions) -> str | None:
-    """What is to be said of the order, where that is not known of all."""
-    if found.ranked >= found.total:
-        return None
-    return f"{found.ranked} of {found.total} ordered by relevance, the others by date"
 
 
 def scrolled(found: ScrolledMessages, said: Answer, budget: int, offset: int) -> Answer:

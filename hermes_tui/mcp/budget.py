@@ -37,15 +37,15 @@ def cleaned(value: Any) -> Any:
         return safe(value[: 2 * MOST_BYTES], keep_newlines=True)
     if isinstance(value, dict):
         # A tool's name is a key, and comes from a session.
-        kept = {safe(key[:_LONGEST_NAME]): cleaned(one) for key, one in value.items() if not _is_long_name(key, one)}
+        kept = {
+            safe(key[:_LONGEST_NAME]): cleaned(one)
+            for key, one in value.items()
+            if not (key.endswith("id") and isinstance(one, str) and len(one) > _LONGEST_NAME)
+        }
         return {key: one for key, one in kept.items() if one not in ("", None, [], {})}
     if isinstance(value, list | tuple):
         return [cleaned(one) for one in value]
     return value
-
-
-def _is_long_name(key: str, value: object) -> bool:
-    return key.endswith("id") and isinstance(value, str) and len(value) > _LONGEST_NAME
 
 
 def shortened(text: str, length: int, more: int = 0) -> str:

@@ -26,7 +26,10 @@ def overview_of(session: Session, mask: Callable[[Any], Any] = lambda value: val
     made = [call for message in session.messages for call in message.tool_calls]
     files = calls.files_touched(made, session.cwd)
     changed, read = ([path for path, done in files.items() if done == how] for how in ("edited", "read"))
-    commands = [call for call in made if _is_command(call)]
+    commands = [
+        call for call in made if isinstance(call.input, dict) and (call.input.get("command") or call.input.get("cmd"))
+    ]
+    errors = (one.content for one in reversed(session.messages) if one.kind == "error")
     return {
         "session_id": session.unified_id,
         "agent": session.agent,
@@ -41,7 +44,7 @@ def overview_of(session: Session, mask: Callable[[Any], Any] = lambda value: val
         "last_prompt": mask(prompts[-1]) if len(prompts) > 1 else None,
         "outcome": mask(answers[-1]) if answers else None,
         "ended_in_error": session.error or None,
-        "last_error": mask(_last_error(session.messages)) if session.error else None,
+        "last_error": mask(next(errors, None)) if session.error else None,
         "files_changed": mask(changed[-_MOST:]),
         "files_read": mask(read[-_MOST:]),
         "commands": [_command(replace(call, input=mask(call.input))) for call in commands[-_MOST:]],
@@ -62,17 +65,9 @@ def overview_of(session: Session, mask: Callable[[Any], Any] = lambda value: val
     }
 
 
-def _is_command(call: ToolCall) -> bool:
-    return isinstance(call.input, dict) and any(call.input.get(key) for key in ("command", "cmd"))
-
-
 def _command(call: ToolCall) -> str:
     failed = next((f" [exit {status}]" for status in (calls.exit_code(call.output),) if status), "")
     return calls.target(call) + (failed or (" [failed]" if call.is_error else ""))
-
-
-def _last_error(messages: tuple[Message, ...]) -> str | None:
-    return next((one.content for one in reversed(messages) if one.kind == "error"), None)
 
 
 def _name(messages: tuple[Message, ...], at: int) -> str | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from datetime import UTC, date, datetime, timedelta
 from functools import lru_cache
 from pathlib import Path
@@ -75,20 +75,15 @@ class Scope:
             for unified, live in processes.items():
                 if live.pid == pid:
                     return AskingSession(unified, f"process {pid}, which started this server, has it open")
-        return self._guessed(processes)
-
-    def _guessed(self, processes: Mapping[str, object]) -> AskingSession | None:
         agent = next((name for name in self._manager.agents if name in self.client.lower()), None)
         now = datetime.now(UTC)
         for one in self._manager.catalogue.snapshot.sessions:  # newest first
             if one.updated_at < now - _RECENT:
                 break
-            if one.agent == agent and one.kind != "subagent" and not one.gone and self._is_here(one):
+            may_ask = one.agent == agent and one.kind != "subagent" and not one.gone
+            if may_ask and one.cwd and _real(one.cwd) == self._directory:
                 return AskingSession(one.unified_id, f"the latest of {agent} in this directory, active just now")
         return None
-
-    def _is_here(self, one: SessionSummary) -> bool:
-        return bool(one.cwd) and _real(one.cwd or "") == self._directory
 
     def sees(self, one: SessionSummary) -> bool:
         """Whether the options let a session be shown."""

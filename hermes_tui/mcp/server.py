@@ -9,6 +9,7 @@ import asyncio
 import os
 import re
 from collections.abc import Callable
+from contextlib import suppress
 from io import TextIOWrapper
 from typing import Any, ParamSpec, TypeVar
 
@@ -92,7 +93,8 @@ def make_server(tools: AgentTools, scope: Scope) -> Server[Any]:
         )
 
     async def call_tool(context: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
-        scope.client = _client_of(context) or scope.client
+        with suppress(AttributeError):  # a client need not say how it is called
+            scope.client = str(context.session.client_params.client_info.name) or scope.client
         reply = await answered(tools.call, params.name, params.arguments or {})
         if reply.error:
             return types.CallToolResult(content=[types.TextContent(type="text", text=reply.error)], is_error=True)
@@ -127,14 +129,6 @@ def make_server(tools: AgentTools, scope: Scope) -> Server[Any]:
         on_list_resource_templates=list_templates,
         on_read_resource=read_resource,
     )
-
-
-def _client_of(context: Any) -> str:
-    """How the client names itself; empty where it does not."""
-    try:
-        return str(context.session.client_params.client_info.name)
-    except AttributeError:
-        return ""
 
 
 def serve(tools: AgentTools, scope: Scope) -> None:

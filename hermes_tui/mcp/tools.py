@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -11,7 +12,7 @@ from urllib.parse import quote, unquote
 
 import msgspec
 
-from hermes_tui.attention.monitor import Attended, Monitor
+from hermes_tui.attention.monitor import Monitor
 from hermes_tui.attention.states import STUCK_AFTER
 from hermes_tui.display import safe
 from hermes_tui.errors import HermesTuiError, SessionNotFound, ValidationError
@@ -125,7 +126,11 @@ class AgentTools:
             case SearchArguments():
                 answer = self._search(asked, asking)
             case OverviewArguments():
-                answer = self._overview(asked, asking)
+                summary = self._found(asked.session_id, asking)
+                session = self._manager.get(summary.agent, summary.session_id)
+                redactor = self._redactor()
+                facts = overview_of(session) if redactor is None else overview_of(masked(session), redactor.value)
+                answer = looked(facts, self._said_of(asking), asked.max_bytes)
             case _:
                 answer = self._now(asked, asking)
         return answer
@@ -193,6 +198,10 @@ class AgentTools:
         return Redactor() if self._redact else None
 
     def _search(self, asked: SearchArguments, asking: AskingSession | None) -> dict[str, Any]:
+        try:
+            since = parse_when(asked.since, datetime.now().astimezone()) if asked.since else None
+        except ValueError:
+            raise ValidationError("since is no date: use 2026-11-21, 7d, 12h or yesterday") from None
         found = session_search(
             self._manager,
             asked.query,
@@ -202,7 +211,7 @@ class AgentTools:
             limit=min(asked.limit, 50) if asked.limit is not None else None,
             agent=asked.agent,
             role=asked.role,
-            since=_when(asked.since),
+            since=since,
             sort=asked.sort,
             sees=self._scope.sees if self._scope.restricts else None,
             hidden=self._hidden(asking),
@@ -224,20 +233,27 @@ class AgentTools:
             raise SessionNotFound("that is the session that asks: what is in it you have before you")
         return find_session(self._manager, session_id, self._sees(asking))
 
-    def _overview(self, asked: OverviewArguments, asking: AskingSession | None) -> dict[str, Any]:
-        summary = self._found(asked.session_id, asking)
-        session = self._manager.get(summary.agent, summary.session_id)
-        redactor = self._redactor()
-        facts = overview_of(session) if redactor is None else overview_of(masked(session), redactor.value)
-        return looked(facts, self._said_of(asking), asked.max_bytes)
-
     def _now(self, asked: NowArguments | Arguments, asking: AskingSession | None) -> dict[str, Any]:
         with self._lock:
             report = self._monitor.look(self._manager.catalogue.refresh_processes())
         sees = self._sees(asking)
         shown = [one for one in report.by_session.values() if sees(one.session)]
         redactor = self._redactor()
-        rows = [_row(one, redactor) for one in shown]
+        rows: list[dict[str, Any]] = []
+        for one in shown:
+            session = one.session if redactor is None else masked(one.session)
+            state = one.state
+            row: dict[str, Any] = {
+                "session_id": session.unified_id,
+                "title": session.title,
+                "cwd": session.cwd,
+                "state": state.word,
+                "needs_person": state.needs_person or None,
+                "since": state.since,
+                "tool": state.tool,
+                "text": state.text if redactor is None else masked_line(state.text, redactor),
+            }
+            rows.append(row if redactor is None else redactor.value(row))
         counts = {
             "working": sum(one.state.state == "working" for one in shown),
             "need_person": sum(one.state.needs_person for one in shown),
@@ -261,7 +277,7 @@ class AgentTools:
     def _page(self, uri: str) -> str:
         address, _, number = uri.removeprefix("session://").partition("?page=")
         name = unquote(address.replace("/", ":", 1))
-        if not uri.startswith("session://") or (number and not (number.isdecimal() and 0 < int(number[:9]) < 10**6)):
+        if not uri.startswith("session://") or (number and not re.fullmatch("[1-9][0-9]{0,5}", number)):
             raise ValidationError("a resource is session://agent/id or session://agent/id?page=2")
         summary = self._found(name, self._look())
         session = self._manager.get(summary.agent, summary.session_id)
@@ -282,31 +298,5 @@ def _uri(one: SessionSummary) -> str:
     return f"session://{one.agent}/{quote(one.session_id, safe='')}"
 
 
-def _row(one: Attended, redactor: Redactor | None) -> dict[str, Any]:
-    session = one.session if redactor is None else masked(one.session)
-    state = one.state
-    row = {
-        "session_id": session.unified_id,
-        "title": session.title,
-        "cwd": session.cwd,
-        "state": state.word,
-        "needs_person": state.needs_person or None,
-        "since": state.since,
-        "tool": state.tool,
-        "text": state.text if redactor is None else masked_line(state.text, redactor),
-    }
-    found: dict[str, Any] = row if redactor is None else redactor.value(row)
-    return found
-
-
 def _said(error: str) -> str:
     return safe(error[:_ERROR])
-
-
-def _when(text: str) -> Any:
-    if not text:
-        return None
-    try:
-        return parse_when(text, datetime.now().astimezone())
-    except ValueError:
-        raise ValidationError("since is no date: use 2026-11-21, 7d, 12h or yesterday") from None

@@ -166,6 +166,7 @@ class MemoryComponents:
             described = self._store(store)
             if described is None or described.driver.lower() not in ("postgres", "postgresql"):
                 raise ValidationError(f"Vectors in SQL need a store on PostgreSQL, which {store} is not.")
+            # Of a pool of its own: the vector store closes it.
             return made(lambda: PgVectorStore(self._opened(store, described), settings.collection))
         if settings.url:
             from hermes_tui.memory.longterm.qdrant_server import QdrantServer

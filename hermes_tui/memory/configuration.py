@@ -185,6 +185,7 @@ def parse_configuration(
             raise ValidationError(f"{name}: session_stores.{store} is no store in sql or memory.")
     agents: dict[str, AgentMemory] = {}
     embedders = _mapping(value, "embedders", name)
+    # Until 1.8 Hector called them `databases`; of one that stands under both names the newer counts.
     vectors = {**_mapping(value, "databases", name), **_mapping(value, "vector_stores", name)}
     for agent, entry in _mapping(value, "agents", name).items():
         if not isinstance(entry, dict):
@@ -200,36 +201,26 @@ def _agent(
 ) -> AgentMemory:
     memory = entry.get("memory")
     memory = memory if isinstance(memory, dict) else {}
+    store = str(entry.get("session_store") or DEFAULT_STORE)
+    working = _converted(working_of(memory), StrategySettings, f"{place}.memory")
     found = memory.get("longterm", memory.get("long_term"))
-    return AgentMemory(
-        session_store=str(entry.get("session_store") or DEFAULT_STORE),
-        working=_converted(working_of(memory), StrategySettings, f"{place}.memory"),
-        long_term=_long_term(
-            found, entry, embedders, _vector_store(entry, vectors, place), f"{place}.memory.longterm"
-        )
-        if isinstance(found, dict)
-        else None,
-    )
-
-
-def _long_term(
-    found: dict[str, Any],
-    entry: Mapping[str, Any],
-    embedders: Mapping[str, Any],
-    vectors: Mapping[str, str],
-    place: str,
-) -> LongTermSettings:
+    if not isinstance(found, dict):
+        return AgentMemory(session_store=store, working=working)
+    named = _vector_store(entry, vectors, place)
+    place += ".memory.longterm"
     backend = found.get("backend", "qdrant")
     inner = _converted(found.get(str(backend)) or {}, _Place, f"{place}.{backend}")
     below = {name: text for name in inner.__struct_fields__ if (text := getattr(inner, name))}
+    # What stands within `qdrant` goes before what the agent names in Hector's own way.
     if backend == "qdrant" and not (inner.url or inner.path):
-        below |= vectors
+        below |= named
     embedder = found.get("embedder", entry.get("embedder"))
     if isinstance(embedder, str):
         if embedder not in embedders:
             raise ValidationError(f"{place}.embedder: there is no {embedder}.")
         embedder = embedders[embedder]
-    return _converted({**below, **found, "embedder": embedder or {}}, LongTermSettings, place)
+    long_term = _converted({**below, **found, "embedder": embedder or {}}, LongTermSettings, place)
+    return AgentMemory(session_store=store, working=working, long_term=long_term)
 
 
 class _VectorStore(Struct, frozen=True, kw_only=True):

@@ -54,6 +54,7 @@ class LoadOptions(Struct, frozen=True, kw_only=True):
             found = found[next(places, len(found)) :]
         if self.roles:
             found = [one for one in found if one.role in self.roles]
+        # Last: it counts what the other conditions leave.
         return found[-self.limit :] if self.limit > 0 else found
 
 

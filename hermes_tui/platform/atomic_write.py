@@ -45,7 +45,12 @@ def replacing(
             os.unlink(draft)  # noqa: PTH108
         raise
     if lasting:
-        _sync(path.parent)
+        # The folder, too, so that the new name survives as well.
+        folder = os.open(path.parent, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
 
 
 def owner_kept(status: os.stat_result) -> tuple[int, int] | None:
@@ -100,12 +105,3 @@ def _put(draft: str, path: Path, *, over: bool) -> None:
             os.unlink(draft)  # noqa: PTH108
             return
     os.replace(draft, path)  # noqa: PTH105
-
-
-def _sync(directory: Path) -> None:
-    """So that the new name survives as well."""
-    number = os.open(directory, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        os.fsync(number)
-    finally:
-        os.close(number)

@@ -130,11 +130,12 @@ class Slot(Generic[T]):
         with self._lock:
             waiting = bool(self._value)
             self._value = [value]
-        if not waiting:
+        if not waiting:  # else the call that is scheduled already takes this one
             self._schedule(self._take)
 
     def _take(self) -> None:
         with self._lock:
             values, self._value = self._value, []
+        # Without the lock: what receives may take long, and nobody who puts something in waits for it.
         for value in values:
             self._receive(value)

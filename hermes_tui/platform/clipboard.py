@@ -45,7 +45,7 @@ def _to_tmux(data: bytes) -> bool:
     program = shutil.which("tmux")
     if program is None:
         return False
-    for options in (("-w",), ()):
+    for options in (("-w",), ()):  # an older one refuses an option that it does not know
         command = [program, "load-buffer", *options, "-"]
         try:
             ran = subprocess.run(  # noqa: S603  (our own words and a program found by name)

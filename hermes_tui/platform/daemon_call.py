@@ -30,7 +30,7 @@ async def in_thread(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs)
         try:
             value = function(*args, **kwargs)
         except BaseException as error:
-            failure = error
+            failure = error  # `error` is gone once this clause is left
             outcome = lambda: future.set_exception(failure)  # noqa: E731
         else:
             outcome = lambda: future.set_result(value)  # noqa: E731

@@ -44,7 +44,7 @@ class HelperCall(Generic[T]):
             answer, _ = self._process.communicate(self._question, seconds)
         except subprocess.TimeoutExpired as error:
             self._process.kill()
-            self._process.communicate()
+            self._process.communicate()  # or it would stay as a zombie
             raise HermesTuiError(f"the process that reads it had no answer after {seconds:.0f} seconds") from error
         if not answer:
             code = self._process.returncode
@@ -80,18 +80,14 @@ def main() -> None:
     function, arguments = pickle.loads(sys.stdin.buffer.read())  # noqa: S301 - what our own process wrote
     try:
         answer = pickle.dumps((None, function(*arguments)))
+    except HermesTuiError as error:
+        answer = pickle.dumps((error, None))
     except Exception as error:
-        answer = pickle.dumps((_said(error), None))
+        # By its words: its class may not be understood elsewhere.
+        answer = pickle.dumps((HermesTuiError(f"it failed ({type(error).__name__}: {error})"), None))
     signal.setitimer(signal.ITIMER_REAL, 0)  # `parent`'s: an alarm while a pipe is full would lose part of the answer
     answers.write(answer)
     answers.flush()
-
-
-def _said(error: Exception) -> HermesTuiError:
-    """Ours as it is; another, which may not be understood elsewhere, by its words."""
-    if isinstance(error, HermesTuiError):
-        return error
-    return HermesTuiError(f"it failed ({type(error).__name__}: {error})")
 
 
 if __name__ == "__main__":

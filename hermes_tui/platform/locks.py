@@ -32,7 +32,7 @@ def take(path: Path, patience: float = _BRIEF) -> int | None:
                 return None
             time.sleep(_PAUSE)
             late = time.monotonic() >= until  # asked before the last try, which may come much later
-        stack.pop_all()
+        stack.pop_all()  # the lock is ours: it stays open
     return fd
 
 

@@ -35,21 +35,17 @@ def write_failure(error: BaseException) -> Path | None:
             path.replace(path.with_suffix(".log.1"))
         fd = open_own(path, os.O_RDWR | os.O_CREAT | os.O_APPEND)
         with os.fdopen(fd, "w", encoding="utf-8", errors="replace") as file:
-            file.write(_describe(error))
+            when = datetime.now(UTC).isoformat(timespec="seconds")
+            parts = [f"{when} hermes-tui {__version__}\n"]
+            current: BaseException | None = error
+            seen: set[int] = set()  # errors may be each other's causes in a circle
+            while current is not None and id(current) not in seen:
+                seen.add(id(current))
+                parts.append(f"{type(current).__module__}.{type(current).__qualname__}\n")
+                frames = traceback.extract_tb(current.__traceback__, limit=-_FRAMES)
+                parts.extend(f"  {frame.filename}:{frame.lineno} {frame.name}\n" for frame in frames)
+                current = current.__cause__ or current.__context__
+            file.write("".join(parts) + "\n")
     except OSError:  # the disk is full or read-only: the error itself is told all the same
         return None
     return path
-
-
-def _describe(error: BaseException) -> str:
-    when = datetime.now(UTC).isoformat(timespec="seconds")
-    parts = [f"{when} hermes-tui {__version__}\n"]
-    current: BaseException | None = error
-    seen: set[int] = set()
-    while current is not None and id(current) not in seen:
-        seen.add(id(current))
-        parts.append(f"{type(current).__module__}.{type(current).__qualname__}\n")
-        frames = traceback.extract_tb(current.__traceback__, limit=-_FRAMES)
-        parts.extend(f"  {frame.filename}:{frame.lineno} {frame.name}\n" for frame in frames)
-        current = current.__cause__ or current.__context__
-    return "".join(parts) + "\n"

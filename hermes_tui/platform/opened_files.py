@@ -25,7 +25,11 @@ def file_to_show(data: bytes, ending: str) -> Path:
     """A new file with these bytes, for its owner alone; gone when this program ends, if not before. Raises
     `OSError`."""
     folder = private_dir(cache_dir() / "opened")
-    _sweep(folder)
+    before = time.time() - _KEPT
+    for one in folder.glob("image-*"):
+        with suppress(OSError):  # gone meanwhile, or nobody's
+            if one.lstat().st_mtime < before:
+                one.unlink()
     number, name = tempfile.mkstemp(prefix="image-", suffix=ending, dir=folder)
     path = Path(name)
     atexit.register(path.unlink, missing_ok=True)
@@ -36,11 +40,3 @@ def file_to_show(data: bytes, ending: str) -> Path:
         path.unlink(missing_ok=True)
         raise
     return path
-
-
-def _sweep(folder: Path) -> None:
-    before = time.time() - _KEPT
-    for one in folder.glob("image-*"):
-        with suppress(OSError):  # gone meanwhile, or nobody's
-            if one.lstat().st_mtime < before:
-                one.unlink()

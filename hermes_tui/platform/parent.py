@@ -15,6 +15,7 @@ from pathlib import Path
 
 import hermes_tui
 import session_adapters
+from hermes_tui.platform.memory_tuning import import_without
 
 __all__ = ["end_with_parent", "helper_command", "helper_variables"]
 
@@ -60,5 +61,6 @@ def end_with_parent(parent: int, grace: float = 0.0) -> None:
 
 if __name__ == "__main__":
     end_with_parent(int(sys.argv[1]), _GRACE)
+    import_without("hashlib", "_hashlib")
     sys.argv = sys.argv[2:]
     runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)

@@ -52,7 +52,7 @@ def private_dir(path: Path) -> Path:
     for directory in reversed([one for one in missing if not one.exists()]):
         try:
             os.mkdir(directory, 0o700)  # noqa: PTH102  (Path.mkdir gives parents other modes)
-        except FileExistsError:
+        except FileExistsError:  # somebody was quicker
             continue
     return path
 

@@ -14,7 +14,6 @@ import termios
 import threading
 from collections.abc import Callable
 from contextlib import suppress
-from types import FrameType
 from typing import Any
 
 __all__ = ["Guard"]
@@ -52,27 +51,18 @@ class Guard:
         except (termios.error, OSError):
             self._mode = None
         for number in (signal.SIGTERM, signal.SIGQUIT, signal.SIGHUP):
-            self._before[number] = signal.signal(number, self._on_signal)
+            self._before[number] = signal.signal(number, lambda which, frame: self._end(128 + which))
         threading.Thread(target=self._watch_terminal, name="terminal-watch", daemon=True).start()
 
     def release(self) -> None:
         """Give the signals back; the exit code is safe from a terminal that is gone. The terminal is as it was, also
         where what took it failed halfway."""
-        self._put_back()
-        self._over.set()
-        self._let_go_of_terminal()
-        for number, handler in self._before.items():
-            signal.signal(number, handler)
-        self._before.clear()
-
-    def _put_back(self) -> None:
         with suppress(termios.error, OSError):  # it is gone, or it may only be read
             if self._mode is not None and termios.tcgetattr(self._fd) != self._mode:
                 termios.tcsetattr(self._fd, termios.TCSANOW, self._mode)
                 os.write(self._fd, _RESET)
-
-    def _let_go_of_terminal(self) -> None:
-        """Python ends with 120 when it cannot flush its output: give it somewhere to flush to."""
+        self._over.set()
+        # Python ends with 120 when it cannot flush its output: give it somewhere to flush to.
         poller = select.poll()
         for fd in (0, 1, 2):
             poller.register(fd, 0)
@@ -82,9 +72,9 @@ class Guard:
             for fd in gone:
                 os.dup2(null, fd)
             os.close(null)
-
-    def _on_signal(self, number: int, frame: FrameType | None) -> None:
-        self._end(128 + number)
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+        self._before.clear()
 
     def _end(self, code: int) -> None:
         if self._asked:

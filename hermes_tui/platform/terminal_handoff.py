@@ -16,7 +16,6 @@ import termios
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 __all__ = ["run_here"]
@@ -42,13 +41,17 @@ def run_here(
     program cannot be started.
     """
     # Caught and passed over, not ignored: what is ignored, the program would inherit.
-    before = {number: signal.signal(number, _pass_over) for number in _OURS}
-    mode = _mode()
+    before = {number: signal.signal(number, lambda which, frame: None) for number in _OURS}
+    try:
+        mode: list[Any] | None = termios.tcgetattr(0)
+    except (termios.error, OSError):  # no terminal, so there is no mode to be put back
+        mode = None
     began = time.monotonic()
     try:
         code = subprocess.run(  # noqa: S603  (argv, no shell)
             list(argv), executable=program, cwd=cwd, env=variables, check=False
         ).returncode
+        # Before its words are read, too: in the mode that it left, Enter may not be a newline.
         _restore(mode)
         if code and time.monotonic() - began < patience:
             _let_read(argv[0], code, afterwards)
@@ -57,17 +60,6 @@ def run_here(
         _restore(mode)
         for number, handler in before.items():
             signal.signal(number, handler)
-
-
-def _pass_over(number: int, frame: FrameType | None) -> None:
-    """Ctrl-C is the program's."""
-
-
-def _mode() -> list[Any] | None:
-    try:
-        return termios.tcgetattr(0)
-    except (termios.error, OSError):  # no terminal, so there is no mode to be put back
-        return None
 
 
 def _restore(mode: list[Any] | None) -> None:

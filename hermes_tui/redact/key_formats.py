@@ -27,11 +27,6 @@ _BLOCK = (
 its lines where they are numbered or quoted (`2→MIIE`, `2 | MIIE`, `> MIIE`)."""
 
 
-def _holds_private_key(found: re.Match[str]) -> bool:
-    """Whether base64 of `-----BEGIN …` is that of a private key: certificates are wrapped in the same way."""
-    return b"PRIVATE KEY" in base64.b64decode(found[0][:80])
-
-
 def _has_digit(found: re.Match[str]) -> bool:
     """Whether one of its characters is a digit, as in all but one in hundreds of such keys; identifiers have none."""
     return any(letter.isdigit() for letter in found[0][4:])
@@ -60,7 +55,13 @@ KEY_BLOCKS = (
         r"Private-Lines: ?\d{1,4}(?P<secret>(?:\s|\\[nr])[A-Za-z0-9+/=\s\\]{20,20000}+"
         r"(?:-(?:MAC|Hash): ?[0-9a-f]{40,64}+)?)",
     ),
-    pattern("private key", "ls0tls1crudj", r"LS0tLS1CRUdJTi[A-Za-z0-9+/=]{80,30000}", accepts=_holds_private_key),
+    pattern(
+        "private key",
+        "ls0tls1crudj",
+        r"LS0tLS1CRUdJTi[A-Za-z0-9+/=]{80,30000}",
+        # Base64 of `-----BEGIN …`: certificates are wrapped in the same way.
+        accepts=lambda found: b"PRIVATE KEY" in base64.b64decode(found[0][:80]),
+    ),
     pattern(
         "private key",
         '"kty"',

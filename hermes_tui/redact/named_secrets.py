@@ -32,6 +32,7 @@ def _is_basic(found: re.Match[str]) -> bool:
 
 def _is_address_password(found: re.Match[str]) -> bool:
     secret = secret_of(found)
+    # In `http://localhost:8080/@fs/src` there is a port, and no password.
     web = found.string[max(found.start() - 5, 0) : found.start()].lower().endswith(("http", "https"))
     return not is_placeholder(secret) and not (web and "/" in secret) and not re.match(r"\d{1,5}/", secret)
 

@@ -86,7 +86,9 @@ class Redactor:
         if "\n" in text and _RESTS.search(text) is not None:
             text = self._through(text, _CONTINUED, _PATTERNS, across=True)
             text = self._through(text, _BROKEN, KEYS, across=True)
-        return self._masked(text, _PATTERNS)
+        for kind in _possible(text, _PATTERNS):
+            text = self._replaced(text, list(_matches(text, kind)))
+        return text
 
     def beginning(self, text: str, length: int) -> str:
         """The first `length` characters of `text` with every secret in them masked, those too that go on behind
@@ -98,6 +100,7 @@ class Redactor:
             gap = None if any(mark in head for mark in _TOLD_FROM_AFAR) else _SPACED.search(text, end, farthest)
             end = farthest if gap is None else gap.start()
         masked = self.text(text[:end])
+        # What was looked at behind them goes, counted from the end: a mask has another length than its secret.
         return masked if end >= len(text) else masked[: length - end]
 
     def value(self, value: Any) -> Any:
@@ -167,18 +170,13 @@ class Redactor:
                 spans.append((kind, left, end + lost[last - 1]))
         return self._replaced(text, spans)
 
-    def _masked(self, text: str, kinds: tuple[Pattern, ...]) -> str:
-        for kind in _possible(text, kinds):
-            text = self._replaced(text, list(_matches(text, kind)))
-        return text
-
     def _replaced(self, text: str, spans: list[tuple[str, int, int]]) -> str:
         if not spans:
             return text
         parts: list[str] = []
         at = 0
         for kind, begin, end in sorted(spans, key=lambda span: span[1:]):
-            if begin < at:
+            if begin < at:  # a part of it is masked already
                 continue
             self.places[kind] += 1
             self._seen.add(sha256(_INVISIBLE.sub("", text[begin:end]).encode("utf-8", "replace")).digest())
@@ -191,6 +189,7 @@ def _pairs(text: str) -> set[int]:
     """Every two characters that stand beside each other, as numbers."""
     data = text.encode("ascii", "replace")
     even = len(data) // 2 * 2
+    # Those that begin at even places, then those that begin at odd ones.
     return {*memoryview(data[:even]).cast("H"), *memoryview(data[1 : 1 + (len(data) - 1) // 2 * 2]).cast("H")}
 
 
@@ -217,13 +216,13 @@ def _matches(text: str, kind: Pattern) -> list[tuple[str, int, int]]:
     """(kind, begin, end) of every secret of that kind."""
     spans = []
     for found in kind.expression.finditer(text):
-        if found.lastgroup is None and kind.expression.groups:
+        if found.lastgroup is None and kind.expression.groups:  # it was in vain: see `Pattern`
             continue
         if kind.alone and (_ALONE.match(text, found.start()) is None or is_placeholder(secret_of(found))):
             continue
         if kind.accepts is not None and not kind.accepts(found):
             continue
         begin, end = found.span(found.lastgroup or 0)
-        if not text.startswith("[masked:", begin):
+        if not text.startswith("[masked:", begin):  # else a kind before it has masked this
             spans.append((kind.kind, begin, end))
     return spans

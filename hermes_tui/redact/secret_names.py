@@ -79,12 +79,6 @@ _OF_CODE = re.compile(
 """What stands in the dotted names of programs, and hardly in a password."""
 
 
-def _is_code(value: str) -> bool:
-    if _DOTTED.match(value):
-        return _DIGIT.search(value) is None or _OF_CODE.search(value.lower()) is not None
-    return _CODE.search(value) is not None
-
-
 def is_mixed(found: re.Match[str]) -> bool:
     """Whether a value has more than letters, and stands for nothing else."""
     value = secret_of(found)
@@ -103,22 +97,25 @@ def is_random(found: re.Match[str]) -> bool:
 def is_named(found: re.Match[str]) -> bool:
     """Whether what stands after a name is a secret, and not code, a placeholder, a word or a number."""
     value = secret_of(found)
+    # `password1` is no more a password than `password` is.
     if is_placeholder(value.rstrip("0123456789") or value) or " " in value or _PARTED.match(value):
         return False
     if found.string.startswith(("(", "["), found.end()) and _NAME_IN_CODE.match(value):
         return False  # it is called, or a part of it is taken
     quoted, chosen = found["quoted"] is not None, _CHOSEN.search(found["name"]) is not None
-    if _is_code(value) and not (quoted and re.search(r"[^\w.]", value)):
+    if _DOTTED.match(value):
+        code = _DIGIT.search(value) is None or _OF_CODE.search(value.lower()) is not None
+    else:
+        code = _CODE.search(value) is not None
+    if code and not (quoted and re.search(r"[^\w.]", value)):
         return False
     if found["quoted"] is None and found["bare"] is None:
-        return _is_told(found, value.rstrip(".!?")) if chosen else is_random(found)
+        if not chosen:
+            return is_random(found)
+        # It stands in prose, where other words are likelier than one that somebody chose as a password.
+        asked = (_DIGIT, _LOWER) if found["told"] is not None else (_DIGIT, _LOWER, _UPPER, _MARK)
+        return all(part.search(value.rstrip(".!?")) for part in asked)
     mixed = _DIGIT.search(value) is not None and _LETTER.search(value) is not None
     if chosen and quoted:
         return mixed or re.search(r"[^\w\s.-]", value) is not None
     return mixed and len(value) >= (6 if chosen else 16)
-
-
-def _is_told(found: re.Match[str], value: str) -> bool:
-    """Whether a word beside a name is one that somebody chose as a password: in prose, other words are likelier."""
-    asked = (_DIGIT, _LOWER) if found["told"] is not None else (_DIGIT, _LOWER, _UPPER, _MARK)
-    return all(part.search(value) for part in asked)

@@ -6,14 +6,17 @@ Made anew when the environment changed.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import NamedTuple, TypeVar
 
-from hermes_tui.errors import AgentNotFound
-from session_adapters.base import Adapter, Environment
+from hermes_tui.errors import AgentNotFound, HermesTuiError, ParseError, SessionNotFound
+from session_adapters.base import Adapter, Environment, SessionMissing, SessionUnreadable, Source
 from session_adapters.registry import LABELS, adapter_class, agent_names
 
-__all__ = ["AdapterBroken", "Adapters", "Label", "unknown_agent"]
+__all__ = ["AdapterBroken", "Adapters", "Label", "NativeId", "adapter_asked", "no_session", "unknown_agent"]
+
+T = TypeVar("T")
 
 
 class Label(NamedTuple):
@@ -23,6 +26,13 @@ class Label(NamedTuple):
     """For people: `Claude Code`."""
     badge: str
     """Two letters for narrow columns: `cc`."""
+
+
+class NativeId(NamedTuple):
+    """A unified id taken apart."""
+
+    agent: str
+    session_id: str
 
 
 class AdapterBroken(Exception):
@@ -80,6 +90,27 @@ class Adapters:
             self._made[name] = (environment, adapter)
             return adapter
 
+    def read(
+        self, agent: str, session_id: str, how: Callable[[Adapter, Source], T], source: Source | None = None
+    ) -> T:
+        """Find the session, unless it is in `source`, and read it with `how`. Raises `AgentNotFound`,
+        `SessionNotFound`, and `ParseError` for whatever else goes wrong."""
+        with adapter_asked(f"cannot read {agent} session {session_id!r}"):
+            adapter = self.get(agent)
+            try:
+                if (source := source or adapter.find(session_id)) is None:
+                    raise no_session(agent, session_id)
+                return how(adapter, source)
+            except SessionMissing as error:
+                raise no_session(agent, session_id) from error
+
+    def native_id(self, unified: str) -> NativeId | None:
+        """The parts of a unified id; None for what is none of an agent that is read. Reads nothing."""
+        agent, colon, session_id = unified.partition(":")
+        if not colon or not session_id or agent not in self.names:
+            return None
+        return NativeId(agent, session_id)
+
     def label(self, name: str) -> Label:
         """How to show `name`; made from the name itself when the adapter is broken. Imports no built-in one."""
         if name in LABELS:
@@ -91,6 +122,26 @@ class Adapters:
         return Label(adapter.label, adapter.badge)
 
 
+@contextmanager
+def adapter_asked(failed: str) -> Iterator[None]:
+    """Whatever goes wrong in an adapter is a `ParseError`, which begins with what `failed`; our own errors stay."""
+    try:
+        yield
+    except (SessionUnreadable, AdapterBroken) as error:
+        raise ParseError(f"{failed}: {error}") from error
+    except HermesTuiError:
+        raise
+    except Exception as error:
+        raise ParseError(f"{failed}: the adapter failed ({type(error).__name__}: {error})") from error
+
+
 def unknown_agent(name: str, known: Sequence[str]) -> AgentNotFound:
     """The error for a name that no adapter has."""
     return AgentNotFound(f"unknown agent {name!r}; known are {', '.join(sorted(known)) or 'none'}")
+
+
+def no_session(agent: str, session_id: str) -> SessionNotFound:
+    """The error for an id that no session of the agent has."""
+    return SessionNotFound(
+        f"{agent} has no session {session_id!r}; `hermes-tui sessions list {agent}` shows what it has"
+    )

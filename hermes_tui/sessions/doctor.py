@@ -6,7 +6,7 @@ Changes nothing in a store.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,7 +21,7 @@ from hermes_tui.lifecycle.whatsapp import WhatsAppAliases
 from hermes_tui.platform import paths
 from hermes_tui.sessions.adapters import AdapterBroken, Adapters
 from hermes_tui.sessions.catalogue.snapshot import Snapshot
-from session_adapters.base import Environment, Root
+from session_adapters.base import Environment
 from session_adapters.model import Problem
 from session_adapters.reading.folders import SmallFiles
 
@@ -98,6 +98,16 @@ def examine(catalogue: Catalogue, adapters: Adapters) -> DoctorReport:
 def _health(agent: str, snapshot: Snapshot, adapters: Adapters) -> AgentHealth:
     sessions = [one for one in snapshot.sessions if one.agent == agent and not one.gone]
     roots = next((place.roots for place in snapshot.places if place.agent == agent), ())
+    small_files: list[Problem] = []
+    with suppress(AdapterBroken):  # which the list tells
+        adapter = adapters.get(agent)
+        if isinstance(adapter, SmallFiles):
+            adapter.check_files(small_files.append)
+    gateways: tuple[Gateway, ...] = ()
+    if agent == "hermes":
+        homes = [root.path if root.path.is_dir() else root.path.parent for root in roots if root.exists]
+        proc = adapters.environment.proc
+        gateways = tuple(gateway_of(home, proc) for home in dict.fromkeys(homes))
     return AgentHealth(
         agent=agent,
         label=next((place.label for place in snapshot.places if place.agent == agent), agent),
@@ -110,20 +120,11 @@ def _health(agent: str, snapshot: Snapshot, adapters: Adapters) -> AgentHealth:
         incomplete=sum(one.partial for one in sessions),
         problems=(
             *(problem for problem in snapshot.problems if problem.agent == agent),
-            *_of_small_files(agent, adapters),
+            *small_files,
             *(_of_lanes(adapters.environment) if agent == "hermes" else ()),
         ),
-        gateways=_gateways(roots, adapters.environment.proc) if agent == "hermes" else (),
+        gateways=gateways,
     )
-
-
-def _of_small_files(agent: str, adapters: Adapters) -> Sequence[Problem]:
-    found: list[Problem] = []
-    with suppress(AdapterBroken):  # which the list tells
-        adapter = adapters.get(agent)
-        if isinstance(adapter, SmallFiles):
-            adapter.check_files(found.append)
-    return found
 
 
 def _of_lanes(environment: Environment) -> Iterator[Problem]:
@@ -134,11 +135,6 @@ def _of_lanes(environment: Environment) -> Iterator[Problem]:
                 yield Problem(agent="hermes", path="", reason=said.removesuffix("."))
 
 
-def _gateways(roots: Sequence[Root], proc: Path) -> tuple[Gateway, ...]:
-    homes = [root.path if root.path.is_dir() else root.path.parent for root in roots if root.exists]
-    return tuple(gateway_of(home, proc) for home in dict.fromkeys(homes))
-
-
 def _directories() -> tuple[Directory, ...]:
     ours = (
         ("cache", paths.cache_dir()),
@@ -146,13 +142,11 @@ def _directories() -> tuple[Directory, ...]:
         ("state and log", paths.state_dir()),
         ("styles", paths.styles_dir()),
     )
-    return tuple(
-        Directory(purpose=purpose, path=str(path), exists=os.path.isdir(path), writable=_writable(path))  # noqa: PTH112
-        for purpose, path in ours
-    )
-
-
-def _writable(path: Path) -> bool:
-    # Not the methods of Path, which raise where a directory may not be entered.
-    nearest = next((one for one in (path, *path.parents) if os.path.exists(one)), Path("/"))  # noqa: PTH110
-    return os.access(nearest, os.W_OK | os.X_OK)
+    found: list[Directory] = []
+    for purpose, path in ours:
+        # Not the methods of Path, which raise where a directory may not be entered.
+        exists = os.path.isdir(path)  # noqa: PTH112
+        nearest = next((one for one in (path, *path.parents) if os.path.exists(one)), Path("/"))  # noqa: PTH110
+        writable = os.access(nearest, os.W_OK | os.X_OK)
+        found.append(Directory(purpose=purpose, path=str(path), exists=exists, writable=writable))
+    return tuple(found)

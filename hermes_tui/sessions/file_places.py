@@ -37,6 +37,7 @@ def named_in(text: str) -> Iterator[FilePlace]:
 def named_by(call: ToolCall) -> Iterator[FilePlace]:
     """The files that a call reads or changes."""
     given = call.input if isinstance(call.input, dict) else {}
+    # The type itself: True is an int, too.
     line = next((given[key] for key in _STARTS if type(given.get(key)) is int and given[key] > 0), 0)
     for key in PATHS:
         if isinstance(given.get(key), str) and given[key]:

@@ -10,23 +10,21 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
-
-from msgspec.structs import replace
+from typing import TYPE_CHECKING, Any
 
 from hermes_tui import config
-from hermes_tui.errors import HermesTuiError, ParseError, SessionNotFound, ValidationError
+from hermes_tui.errors import ValidationError
 from hermes_tui.platform import paths
-from hermes_tui.sessions.adapters import AdapterBroken, Adapters, Label
+from hermes_tui.sessions.adapters import Adapters, Label, NativeId, no_session
 from hermes_tui.sessions.catalogue.cache import cache_name
 from hermes_tui.sessions.catalogue.catalogue import Catalogue
-from hermes_tui.sessions.catalogue.exact import Row, exact
+from hermes_tui.sessions.catalogue.exact import Row, exact, with_relations
 from hermes_tui.sessions.catalogue.options import ListOptions, changed, select
 from hermes_tui.sessions.latest import Latest
 from hermes_tui.sessions.mark_store import MarkStore
 from hermes_tui.sessions.marks import with_marks
 from hermes_tui.sessions.own_environment import this_machine
-from session_adapters.base import Adapter, Environment, SessionMissing, SessionUnreadable, Source
+from session_adapters.base import Adapter, Environment, Source
 from session_adapters.model import Session, SessionSummary, unified_id
 from session_adapters.registry import LABELS
 from session_adapters.transcript import Transcript
@@ -39,27 +37,15 @@ if TYPE_CHECKING:
     from hermes_tui.sessions.cost.service import CostDesk
     from hermes_tui.sessions.diff.model import SessionDiff
     from hermes_tui.sessions.doctor import DoctorReport
-    from hermes_tui.sessions.index.reading.reader import SearchIndex
     from hermes_tui.sessions.index.service import IndexService
     from hermes_tui.sessions.native import Start, Verb
     from hermes_tui.sessions.query import NowIn
     from hermes_tui.sessions.search.model import MessageWindow, Outcome, Result, SearchOptions
-    from hermes_tui.sessions.search.service import Costs, SearchDesk
+    from hermes_tui.sessions.search.service import SearchDesk
 
 __all__ = ["NativeId", "SessionManager"]
 
-T = TypeVar("T")
 At = tuple[str, int]
-
-_RELATIONS = ("forked_from", "kind", "parent_id", "lineage_id", "live", "status")
-"""What only the comparison with other sessions, or a look at processes, tells."""
-
-
-class NativeId(NamedTuple):
-    """A unified id taken apart."""
-
-    agent: str
-    session_id: str
 
 
 class SessionManager:
@@ -79,6 +65,8 @@ class SessionManager:
         in the user's settings. `indexed` False: no search index is made or asked."""
         self._alike = partial(SessionManager, environment, cache_dir=cache_dir, agents=agents, prices=prices)
         self._adapters = Adapters(lambda: environment or this_machine(), agents)
+        self.read = self._adapters.read
+        """Finds a session and reads it: see `Adapters.read`."""
         self._cache_dir = cache_dir
         self._catalogue = Latest[str, Catalogue]()
         self.marks = MarkStore(paths.state_dir() / "marks.db")
@@ -137,10 +125,7 @@ class SessionManager:
     # Lists ---------------------------------------------------------------------------------------------------
 
     def list(
-        self,
-        agent: str | None = None,
-        options: ListOptions | None = None,
-        **changes: Any,
+        self, agent: str | None = None, options: ListOptions | None = None, **changes: Any
     ) -> list[SessionSummary]:
         """The sessions of `agent` (None: all), filtered, sorted and cut as `options` and the keywords say (spec 004
         §6.1). Only their metadata is read, so that `cost` is what was recorded or added up before; in the order of
@@ -155,10 +140,7 @@ class SessionManager:
         costs = self._costs_if_readable()
         if costs is None:
             return select(there, options, str(self.environment.home))
-        there = costs.tagged(there)
-        if options.sort == "cost":
-            return select(costs.all_priced(there), options, str(self.environment.home))
-        return costs.known(select(there, options, str(self.environment.home)))
+        return costs.select(there, options, str(self.environment.home))
 
     def exact(self, sessions: Sequence[Row]) -> Sequence[Row]:
         """The same rows as they are after reading those sessions in full, each with what it cost. Raises nothing."""
@@ -172,7 +154,7 @@ class SessionManager:
             self.catalogue.refresh((agent,))
             found = self.catalogue.summary(agent, session_id)
         if found is None:
-            raise _not_found(agent, session_id)
+            raise no_session(agent, session_id)
         return found
 
     def matches(self, agent: str, name: str) -> Sequence[SessionSummary]:
@@ -201,9 +183,7 @@ class SessionManager:
         session = self.read(agent, session_id, read)
         listed = self._catalogue.current
         if known or (listed and (known := listed.summary(agent, session_id))):
-            # What is the same is left: a default from another process is none to msgspec, and would be written.
-            told = {one: getattr(known, one) for one in _RELATIONS if getattr(known, one) != getattr(session, one)}
-            session = replace(session, **told)
+            session = with_relations(session, known)
         return with_marks(session, self.catalogue.marks.get(session.unified_id))
 
     def open(self, agent: str, session_id: str, source: Source | None = None, at: At = ("", 0)) -> Transcript:
@@ -311,7 +291,8 @@ class SessionManager:
 
             home = str(self.environment.home)
             states = lambda: (self.states or self._look_at_states)()  # noqa: E731
-            return SearchDesk(catalogue, self._adapters, home, self._asked_index, self._dressed, states)
+            index = lambda: self.index.index if self.index.on else None  # noqa: E731
+            return SearchDesk(catalogue, self._adapters, home, index, self._costs_if_readable, states)
 
         return self._searches.get(catalogue, make)
 
@@ -343,10 +324,7 @@ class SessionManager:
     def resolve_native_id(self, unified: str) -> NativeId | None:
         """The parts of a unified id, split at the first colon; None without one, for an empty part or an unknown
         agent (spec 004 §5.3). Reads nothing."""
-        agent, colon, session_id = unified.partition(":")
-        if not colon or not session_id or agent not in self._adapters.names:
-            return None
-        return NativeId(agent, session_id)
+        return self._adapters.native_id(unified)
 
     # Health --------------------------------------------------------------------------------------------------
 
@@ -369,42 +347,3 @@ class SessionManager:
             return self.costs
         except ValidationError:
             return None
-
-    def _asked_index(self) -> SearchIndex | None:
-        service = self.index
-        return service.index if service.on else None
-
-    def _dressed(self, sessions: Sequence[SessionSummary], wanted: Costs) -> tuple[Sequence[SessionSummary], int]:
-        """With tags of their own, and on request what each cost; of how many that is not known yet."""
-        costs = self._costs_if_readable()
-        if costs is None:
-            return sessions, 0
-        tagged = costs.tagged(sessions)
-        if wanted == "shown":
-            return costs.shown(tagged), len(costs.pending(tagged))
-        return (costs.all_priced(tagged), costs.left) if wanted == "exact" else (tagged, 0)
-
-    def read(
-        self, agent: str, session_id: str, how: Callable[[Adapter, Source], T], source: Source | None = None
-    ) -> T:
-        """Find the session and read it with `how`; whatever goes wrong is raised as `get` does."""
-        try:
-            adapter = self._adapters.get(agent)
-            if (source := source or adapter.find(session_id)) is None:
-                raise _not_found(agent, session_id)
-            return how(adapter, source)
-        except SessionMissing as error:
-            raise _not_found(agent, session_id) from error
-        except (SessionUnreadable, AdapterBroken) as error:
-            raise ParseError(f"cannot read {agent} session {session_id!r}: {error}") from error
-        except HermesTuiError:
-            raise
-        except Exception as error:
-            reason = f"the adapter failed ({type(error).__name__}: {error})"
-            raise ParseError(f"cannot read {agent} session {session_id!r}: {reason}") from error
-
-
-def _not_found(agent: str, session_id: str) -> SessionNotFound:
-    return SessionNotFound(
-        f"{agent} has no session {session_id!r}; `hermes-tui sessions list {agent}` shows what it has"
-    )

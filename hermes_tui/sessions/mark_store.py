@@ -147,7 +147,9 @@ class MarkStore:
 
         with self._lock:
             try:
-                connection = self._connection = self._current() or self._open()
+                if self._connection is not None and self._inode != _inode(self._path):
+                    self._close()  # a person may have moved the file away, and another may be in its place
+                connection = self._connection = self._connection or self._open()
                 connection.execute("BEGIN IMMEDIATE" if writes else "BEGIN")
                 try:
                     yield connection
@@ -158,12 +160,6 @@ class MarkStore:
             except (OSError, apsw.Error) as error:
                 self._close()  # opened anew it may do, where the file was damaged, cut or replaced meanwhile
                 raise MarksUnusable(f"marks of sessions cannot be kept in {self._path}: {_reason(error)}") from error
-
-    def _current(self) -> apsw.Connection | None:
-        """The connection to the file that is there now: a person may have moved the old one away."""
-        if self._connection is not None and self._inode != _inode(self._path):
-            self._close()
-        return self._connection
 
     def _close(self) -> None:
         if self._connection is not None:
@@ -183,23 +179,20 @@ class MarkStore:
         try:
             if connection.pragma("user_version") != len(_LAYOUTS):
                 connection.execute("BEGIN IMMEDIATE")
-                self._bring_up(connection)
+                # Asked anew: another program of ours may have brought it up to date meanwhile.
+                made = connection.pragma("user_version")
+                if made > len(_LAYOUTS):
+                    raise MarksUnusable(
+                        f"{self._path} was written by a newer hermes-tui, which alone can read it: update this one"
+                    )
+                for layout in _LAYOUTS[made:]:
+                    connection.execute(layout)
+                connection.pragma("user_version", len(_LAYOUTS))
                 connection.execute("COMMIT")
         except BaseException:
             connection.close()  # and with it what was begun
             raise
         return connection
-
-    def _bring_up(self, connection: apsw.Connection) -> None:
-        """Give the file the layout of today. Raises `MarksUnusable` for one of tomorrow."""
-        made = connection.pragma("user_version")
-        if made > len(_LAYOUTS):
-            raise MarksUnusable(
-                f"{self._path} was written by a newer hermes-tui, which alone can read it: update this one"
-            )
-        for layout in _LAYOUTS[made:]:
-            connection.execute(layout)
-        connection.pragma("user_version", len(_LAYOUTS))
 
 
 def _read(connection: apsw.Connection) -> Mapping[str, OwnMarks]:

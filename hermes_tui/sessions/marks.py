@@ -84,6 +84,7 @@ class MarkChange(msgspec.Struct, frozen=True, kw_only=True):
         """What the marks become. Raises `ValidationError` where there would be too many tags."""
         marks = NO_MARKS if self.clear else marks
         tags = tuple(sorted((set(marks.tags) - set(self.untag)) | set(self.tag)))
+        # Where another program wrote more than that, a change that leaves no more of them is allowed.
         if len(tags) > MAX_TAGS and len(tags) > len(marks.tags):
             raise ValidationError(f"a session has at most {MAX_TAGS} tags, not {len(tags)}; take some away first")
         return OwnMarks(

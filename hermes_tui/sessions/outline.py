@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 from hermes_tui.display import compact
 from hermes_tui.sessions.calls import edits, is_untold_edit, target
 from hermes_tui.sessions.landmarks import calls_of, is_landmark
-from session_adapters.model import Message, ToolCall
+from session_adapters.model import Message
 
 __all__ = ["OutlineEntry", "outline"]
 
@@ -41,13 +41,9 @@ def outline(messages: Iterable[Message]) -> Iterator[OutlineEntry]:
             if at in failed:
                 said = compact(f"{call.tool_name} {target(call)}", _LONGEST)
                 yield OutlineEntry(one.id, at, "error", one.timestamp, said)
-            elif said := _changed(call):
-                yield OutlineEntry(one.id, at, "file", one.timestamp, said)
-
-
-def _changed(call: ToolCall) -> str:
-    """Which files a call changed."""
-    change = edits(call)
-    if change is None:
-        return compact(target(call), _LONGEST) if is_untold_edit(call) else ""
-    return compact(", ".join(file.path for file in change.files) or target(call), _LONGEST)
+                continue
+            change = edits(call)
+            if change is not None or is_untold_edit(call):
+                paths = ", ".join(file.path for file in change.files) if change is not None else ""
+                if said := compact(paths or target(call), _LONGEST):
+                    yield OutlineEntry(one.id, at, "file", one.timestamp, said)

@@ -104,6 +104,7 @@ def scan(
     try:
         if not _may_hold(adapter, source, wanted):
             return
+        # One after the other where the time is limited: so it can be told which were left out.
         for number, session_id in enumerate([None] if whole and stint is None else list(wanted)):
             if stop():
                 return

@@ -236,14 +236,16 @@ class Passage:
             if not before.isascii():
                 raise _Unclear
             if not before.isalnum():
-                pattern = pattern or _phrase(words, prefix)
+                if pattern is None:
+                    last = "[a-z0-9]*" if prefix else "(?![a-z0-9])"
+                    pattern = re.compile("[^a-z0-9]+".join(words) + last)
                 found = pattern.match(lower, at)
                 if found:
                     end = found.end()
-                    if not lower[at : end + 1].isascii():
+                    if not lower[at : end + 1].isascii():  # the character behind it, too
                         raise _Unclear
                     yield Span(at, end)
-                    at = end - 1
+                    at = end - 1  # the next one begins behind it
             at = lower.find(words[0], at + 1)
 
     def _by_tokens(self, words: Sequence[str], prefix: bool) -> Iterator[Span]:
@@ -267,8 +269,3 @@ class Passage:
 
 class _Unclear(Exception):
     """Whether a word begins, ends or stands in between here depends on a character that is not ASCII."""
-
-
-def _phrase(words: Sequence[str], prefix: bool) -> re.Pattern[str]:
-    body = "[^a-z0-9]+".join(words)
-    return re.compile(body + ("[a-z0-9]*" if prefix else "(?![a-z0-9])"))

@@ -16,6 +16,7 @@ _KNOWN = {
     "copilot": 5,
     "cursor": 6,
     "pi": 7,
+    # There are more agents than colours: these share one.
     "hector": 3,
     "omp": 5,
     "openclaw": 6,

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 from collections.abc import Callable
 from contextlib import suppress
-from functools import partial
 from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 from rich.text import Text
 from textual import events, on
-from textual.notifications import Notify
 from textual.screen import Screen
 from textual.worker import WorkerFailed
 
@@ -23,13 +21,12 @@ from hermes_tui.errors import HermesTuiError
 from hermes_tui.platform import paths
 from hermes_tui.platform.background import Slot
 from hermes_tui.platform.log import write_failure
-from hermes_tui.platform.memory_tuning import give_back
 from hermes_tui.sessions.catalogue.snapshot import Snapshot
 from hermes_tui.sessions.manager import SessionManager
 from hermes_tui.tui.app_actions import AppActions
-from hermes_tui.tui.drawing_caches import forget_drawn, let_go_of_widgets
+from hermes_tui.tui.drawing_caches import clear_up, keep_no_pieces, let_go_of_widgets
 from hermes_tui.tui.keymap import bindings
-from hermes_tui.tui.notice import Notice
+from hermes_tui.tui.left_screens import LeftScreens
 from hermes_tui.tui.screens.main.screen import MainScreen
 from hermes_tui.tui.state.view_state import ViewFile
 from hermes_tui.tui.themes import THEMES, has_no_colour, theme_for
@@ -47,22 +44,14 @@ from hermes_tui.tui.workers.session_watch import Watch
 if TYPE_CHECKING:
     from textual.await_complete import AwaitComplete
     from textual.driver import Driver
-    from textual.notifications import SeverityLevel
-    from textual.timer import Timer
 
     from hermes_tui.attention.monitor import AttentionReport
     from hermes_tui.lifecycle.lanes import Board
     from hermes_tui.tui.splash.splash import Splash
     from session_adapters.transcript import Transcript
 
-__all__ = ["HermesApp", "clear_up"]
+__all__ = ["HermesApp"]
 
-_LITTER = 1.0
-"""Seconds from a screen that was left to a look for what of it is to be let go: some ten thousand objects, whose room
-nobody gives back once eight of them have lain about together."""
-_LOOKED_THROUGH = 2_000
-"""Sessions that such a look goes through in a time that nobody feels; with more of them it waits for more screens."""
-_MOST_LEFT = 8
 _PUT_UP = 2000
 """Turns of the event loop, of a millisecond at least, after which a key no longer waits for a screen that is being
 put up. Not seconds: where there is no processor for it, putting it up takes as long as it takes."""
@@ -94,6 +83,7 @@ class HermesApp(AppActions, inherit_bindings=False):
         index made and kept up to date. `attention`: have it said which sessions need a person. `splash`: what is on
         the terminal until then. `named_home`: the home that it was started on by name, in place of the user's own."""
         let_go_of_widgets()
+        keep_no_pieces()
         self.no_colour = has_no_colour()
         # The filter that takes colours out is chosen in the constructor, from this.
         super().__init__(ansi_color=True if self.no_colour else None)
@@ -112,45 +102,40 @@ class HermesApp(AppActions, inherit_bindings=False):
         self._painted = painted
         self.splash = splash
         self._leaving = False
-        self._litter: Timer | None = None
-        self._screens_left = 0
+        self._left_screens = LeftScreens(self)
         self._left_early: int | None = None
         self._running_loop: asyncio.AbstractEventLoop | None = None
         self._badges = {name: label.badge for name, label in manager.saved_labels.items()}
         self._snapshots: Slot[tuple[Snapshot, Forest]] = Slot(self.in_loop, self._apply)
         self._opens: Slot[OpenedSession] = Slot(self.in_loop, lambda opened: self.main.transcript.opened(opened))
-        self._growths: Slot[Transcript] = Slot(
-            self.in_loop, lambda transcript: self.main.transcript.grown(transcript)
-        )
+        self._growths: Slot[Transcript] = Slot(self.in_loop, lambda more: self.main.transcript.grown(more))
         self.reader = SessionReader(manager.open, self._opens.put, self._growths.put, _get_ready)
         self.watch_thread = Watch(
             manager.catalogue, self._publish, lambda problem: self._say_error(problem.reason), clear_up
         )
-        self.cost_refresh = CostRefresh(
-            lambda: manager.costs.book(), lambda: self._hand_over(manager.catalogue.snapshot)
-        )
+        self._handing_over = Lock()
+        self.cost_refresh = CostRefresh(lambda: manager.costs.book(), self._hand_over)
         self._indexing = indexing
-        self._index_watch = IndexWatch(lambda: manager.index, self._say_indexing)
+        say_indexing = lambda words: self.in_loop(lambda: self.main.status.say_indexing(words))  # noqa: E731
+        self._index_watch = IndexWatch(lambda: manager.index, say_indexing)
         self._attending = attention
         self.attention: AttentionReport | None = None
         manager.states = lambda: self.attention.among if self.attention is not None else lambda state: frozenset()
         self._reports: Slot[AttentionReport] = Slot(self.in_loop, self._attend)
         self._tells_focus = False
         self.attention_watch = attention_watch(
-            self, self._board, self._reports.put, self._write, self._has_focus, self._say_failure
+            self,
+            lambda: self._known_board,  # asked for by a thread, which may outlive the screen
+            self._reports.put,
+            self._write,
+            lambda: self.app_focus if self._tells_focus else None,  # None: the terminal never said
+            lambda sentence: self.in_loop(lambda: self.notify(sentence, severity="warning", timeout=20)),
         )
         self._lanes: Slot[LaneNews] = Slot(self.in_loop, self._show_lanes)
         self._known_board: Board | None = None
         self.lane_watch = LaneWatch(
             lambda: manager.environment, self.clock, self._lanes.put, self._say_error, read_only=config.read_only
         )
-
-    @property
-    def main(self) -> MainScreen:
-        """The screen at the bottom of the stack."""
-        screen = self.screen_stack[0]
-        assert isinstance(screen, MainScreen)  # noqa: S101
-        return screen
 
     def get_driver_class(self) -> type[Driver]:
         """Our own reading of the terminal's input in place of Textual's usual one."""
@@ -199,18 +184,15 @@ class HermesApp(AppActions, inherit_bindings=False):
         """A key that comes while a screen is being put up waits for it: half of what it needs would not be there. One
         that comes when the last screen is gone is nobody's."""
         if isinstance(event, events.Key):
-            await self._screen_is_whole()
+            for _ in range(_PUT_UP):
+                if not self.screen_stack or self.screen.is_mounted:
+                    break
+                await asyncio.sleep(0.001)
             if not self.screen_stack:
                 return
         if isinstance(event, events.InputEvent) and self.screen_stack:
             self._main_screen.transcript.unread.touched()
         await super().on_event(event)
-
-    async def _screen_is_whole(self) -> None:
-        for _ in range(_PUT_UP):
-            if not self.screen_stack or self.screen.is_mounted:
-                break
-            await asyncio.sleep(0.001)
 
     def _handle_exception(self, error: Exception) -> None:
         """An error of ours ends the program: it is noted in the log, and said in a sentence in place of a traceback,
@@ -218,6 +200,7 @@ class HermesApp(AppActions, inherit_bindings=False):
         path = write_failure(error.error if isinstance(error, WorkerFailed) else error)
         where = f"details are in {path}" if path else "the log cannot be written"
         self._return_code = 1
+        # As Textual has it: a test that runs the program is given the first error.
         if self._exception is None:
             self._exception = error
             self._exception_event.set()
@@ -256,11 +239,12 @@ class HermesApp(AppActions, inherit_bindings=False):
 
     def in_loop(self, function: Callable[[], None]) -> None:
         """See `Program.in_loop`."""
-        self._soon(partial(self._while_there, function))
 
-    def _while_there(self, function: Callable[[], None]) -> None:
-        if not self._leaving and self.main.is_whole:
-            function()
+        def while_there() -> None:
+            if not self._leaving and self.main.is_whole:
+                function()
+
+        self._soon(while_there)
 
     def _soon(self, function: Callable[[], None]) -> None:
         if self._running_loop is None:
@@ -281,29 +265,23 @@ class HermesApp(AppActions, inherit_bindings=False):
             self._index_watch.look()
         if snapshot.places and self._attending:
             self.attention_watch.look(snapshot)
-        self._hand_over(snapshot)
+        self._hand_over()
 
-    def _hand_over(self, snapshot: Snapshot) -> None:
-        """Made here, in the reading thread: with many thousand sessions it takes a moment."""
-        with suppress(HermesTuiError):  # wrong settings: no costs but those that agents recorded
-            snapshot = replace(snapshot, sessions=tuple(self.manager.costs.shown(snapshot.sessions)))
-        self._snapshots.put((snapshot, Forest(snapshot.sessions).prepare(self.view.order)))
-
-    def _say_indexing(self, words: str) -> None:
-        self.in_loop(lambda: self.main.status.say_indexing(words))
+    def _hand_over(self) -> None:
+        """Made here, in the thread that has news: with many thousand sessions it takes a moment. One at a time, and
+        of the latest that is known: what two threads make beside each other needs twice the room."""
+        with self._handing_over:
+            snapshot = self.manager.catalogue.snapshot
+            with suppress(HermesTuiError):  # wrong settings: no costs but those that agents recorded
+                snapshot = replace(snapshot, sessions=tuple(self.manager.costs.shown(snapshot.sessions)))
+            self._snapshots.put((snapshot, Forest(snapshot.sessions).prepare(self.view.order)))
 
     def _say_error(self, sentence: str) -> None:
         self.in_loop(lambda: self.notify(sentence, severity="error"))
 
-    def _say_failure(self, sentence: str) -> None:
-        self.in_loop(lambda: self.notify(sentence, severity="warning", timeout=20))
-
     def say_crash(self, sentence: str) -> None:
         """Say that a thread has ended by an error of ours; from that thread."""
         self.in_loop(lambda: self.notify(sentence, severity="error", timeout=60))
-
-    def _board(self) -> Board | None:
-        return self._known_board  # asked for by a thread, which may outlive the screen
 
     def _write(self, text: str) -> None:
         """Between two frames, and behind what is to be written already."""
@@ -315,10 +293,6 @@ class HermesApp(AppActions, inherit_bindings=False):
     @on(events.AppBlur)
     def _hear_of_focus(self) -> None:
         self._tells_focus = True
-
-    def _has_focus(self) -> bool | None:
-        """Whether a person has turned to the terminal; None where it never said."""
-        return self.app_focus if self._tells_focus else None
 
     def _attend(self, report: AttentionReport) -> None:
         from hermes_tui.tui.screens.attention import AttentionScreen
@@ -337,7 +311,7 @@ class HermesApp(AppActions, inherit_bindings=False):
 
         self._known_board = news.board
         self.main.show_lanes(news)
-        self.attention_watch.look_again()
+        self.attention_watch.look_again()  # it goes by the lanes as well
         for screen in self.screen_stack:
             if isinstance(screen, LanesScreen):
                 screen.apply(news)
@@ -349,58 +323,17 @@ class HermesApp(AppActions, inherit_bindings=False):
         for screen in self.screen_stack:
             if isinstance(screen, LaneTranscript):
                 screen.sessions_changed()
-        self.main.call_after_refresh(self._applied)
 
-    def _applied(self) -> None:
-        self.reader.start()  # not before: what it imports would be in the way of the first sessions
-        self._keep_frame()
+        def applied() -> None:
+            self.reader.start()  # not before: what it imports would be in the way of the first sessions
+            self._keep_frame()
 
-    def notify(
-        self,
-        message: str,
-        *,
-        title: str = "",
-        severity: SeverityLevel = "information",
-        timeout: float | None = None,
-        markup: bool = False,
-    ) -> None:
-        """Show a toast. `markup` is not heeded: what is said may quote a store. What was said already is not said
-        twice at a time: a key that is held down and refused would cover the screen."""
-        for one in [one for one in self._notifications if (one.message, one.severity) == (message, severity)]:
-            self._unnotify(one, refresh=False)
-        # Textual takes the toast away that was withdrawn, and leaves the widget around it for ever.
-        for holder in self.screen.query("ToastHolder") if self.screen_stack else ():
-            if holder.is_mounted and not holder.children:
-                holder.remove()
-        seconds = self.NOTIFICATION_TIMEOUT if timeout is None else timeout
-        self.post_message(Notify(Notice(message, title, severity, seconds, markup=False)))
+        self.main.call_after_refresh(applied)
 
     def pop_screen(self) -> AwaitComplete:
-        """A screen that was left, and all it had read, is a cycle, which Python looks for too seldom."""
-        self._screens_left += 1
-        worth_a_look = min(len(self.main.snapshot.sessions) // _LOOKED_THROUGH + 1, _MOST_LEFT)
-        if self._litter is None and self._screens_left >= worth_a_look:
-            self._litter = self.set_timer(_LITTER, self._clear_litter)
+        """Leave the screen on top."""
+        self._left_screens.one_more(len(self.main.snapshot.sessions))
         return super().pop_screen()
-
-    def _clear_litter(self) -> None:
-        self._litter, self._screens_left = None, 0
-        gc.collect()
-
-    def action_command_palette(self) -> None:
-        """Everything that can be done here, by name."""
-        from hermes_tui.tui.palette import Palette, commands_of
-
-        if not isinstance(self.screen, Palette):
-            commands = sorted(commands_of(self, self.screen), key=lambda one: one.title.lower())
-            self.push_screen(Palette(commands), lambda chosen: chosen.run() if chosen is not None else None)
-
-
-def clear_up() -> None:
-    """Let go of what was drawn and what was read; called now and then after something has changed."""
-    forget_drawn()
-    gc.collect()
-    give_back()
 
 
 def _get_ready() -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import date
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING, Any, cast
 
 from hermes_tui.display import safe
 from hermes_tui.tui.program import Program
@@ -14,6 +16,7 @@ if TYPE_CHECKING:
 
     from hermes_tui.sessions.catalogue.snapshot import Snapshot
     from hermes_tui.sessions.cost.overview import Overview, Rank, Span
+    from hermes_tui.tui.palette import Command
     from hermes_tui.tui.screens.main.screen import MainScreen
     from hermes_tui.tui.widgets.session_list.rows import Forest
     from hermes_tui.tui.workers.attention_watch import AttentionWatch
@@ -35,7 +38,7 @@ class AppActions(Program, inherit_bindings=False):
     @property
     def main(self) -> MainScreen:
         """The screen at the bottom of the stack."""
-        raise NotImplementedError
+        return cast("MainScreen", self.screen_stack[0])
 
     @property
     def snapshot(self) -> Snapshot:
@@ -131,21 +134,19 @@ class AppActions(Program, inherit_bindings=False):
             return
 
         def chosen(session: SessionSummary | None) -> None:
-            if session is not None:
-                while self.screen is not self.main:
-                    self.screen.dismiss(None)
-                self._read(session)
+            if session is None:
+                return
+            while self.screen is not self.main:
+                self.screen.dismiss(None)
+            # It is read on the main screen, with the list's cursor on it: a search may have left it out of the list.
+            main = self.main
+            if main.sessions.is_filtered:
+                main.action_leave()
+            main.sessions.reveal(session.unified_id)
+            main.transcript.ask_for(session)
+            main.go_to_transcript()
 
         self.push_screen(AttentionScreen(self, self.attention), chosen)
-
-    def _read(self, session: SessionSummary) -> None:
-        """Show a session on the main screen, with the list's cursor on it."""
-        main = self.main
-        if main.sessions.is_filtered:
-            main.action_leave()
-        main.sessions.reveal(session.unified_id)
-        main.transcript.ask_for(session)
-        main.go_to_transcript()
 
     def see(self, session: SessionSummary) -> None:
         """See `Program.see`."""
@@ -206,3 +207,19 @@ class AppActions(Program, inherit_bindings=False):
         """Look at the stores without waiting for the next turn."""
         self.watch_thread.look_now()
         self.lane_watch.look_now()
+
+    def commands(self) -> Sequence[Command]:
+        """Everything that can be done here, by name, in order."""
+        from hermes_tui.tui.palette import commands_of
+
+        main, change = self.main, self.change_lane if self.can_change_lanes else None
+        named = main.history.named() if self.screen is main else ()
+        searches = {(name, query): partial(main.search_for, query) for name, query in named}
+        return sorted(commands_of(self.screen, change, searches), key=lambda one: one.title.lower())
+
+    def action_command_palette(self) -> None:
+        """Choose one of them."""
+        from hermes_tui.tui.palette import Palette
+
+        if not isinstance(self.screen, Palette):
+            self.push_screen(Palette(self.commands()), lambda chosen: chosen.run() if chosen is not None else None)

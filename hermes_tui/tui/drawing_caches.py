@@ -6,25 +6,42 @@ comes to tens of megabytes, scattered among what is needed.
 
 from __future__ import annotations
 
+import gc
 import sys
-from collections.abc import Iterator
 from functools import _lru_cache_wrapper
 from typing import Any
 
+import textual.strip
 from textual._styles_cache import StylesCache
+from textual.cache import FIFOCache
 
-__all__ = ["forget_drawn", "let_go_of_widgets"]
+from hermes_tui.platform.memory_tuning import give_back
+
+__all__ = ["clear_up", "keep_no_pieces", "let_go_of_widgets"]
 
 _PACKAGES = ("hermes_tui", "rich", "textual")
 _FEW = 256
 """Answers that a function may keep: what is on the screen is drawn again without working them out anew."""
 
 
-def forget_drawn() -> None:
-    """Have every function that remembers many answers forget them. Any thread may call it."""
-    for one in _remembering():
-        if one.cache_parameters()["maxsize"] is not None and one.cache_info().currsize > _FEW:
-            one.cache_clear()
+def clear_up() -> None:
+    """Let go of what was drawn and what was read; called now and then after something has changed. Any thread may."""
+    # Copies are gone through: another thread may import something meanwhile.
+    for name, module in list(sys.modules.items()):
+        if name.partition(".")[0] not in _PACKAGES:
+            continue
+        for value in list(vars(module).values()):
+            members = list(vars(value).values()) if isinstance(value, type) else [value]
+            for member in members:
+                one = getattr(member, "__func__", member)  # of a class method
+                if (
+                    isinstance(one, _lru_cache_wrapper)
+                    and one.cache_parameters()["maxsize"] is not None
+                    and one.cache_info().currsize > _FEW
+                ):
+                    one.cache_clear()
+    gc.collect()
+    give_back()
 
 
 def let_go_of_widgets() -> None:
@@ -35,13 +52,17 @@ def let_go_of_widgets() -> None:
         setattr(StylesCache, "get_inner_outer", classmethod(colours))  # noqa: B010 - no method may be assigned to
 
 
-def _remembering() -> Iterator[_lru_cache_wrapper[Any]]:
-    for name, module in list(sys.modules.items()):
-        if name.partition(".")[0] not in _PACKAGES:
-            continue
-        for value in list(vars(module).values()):
-            members = list(vars(value).values()) if isinstance(value, type) else [value]
-            for member in members:
-                function = getattr(member, "__func__", member)  # of a class method
-                if isinstance(function, _lru_cache_wrapper):
-                    yield function
+class _KeepsNothing(FIFOCache[Any, Any]):
+    """For an answer that is worked out as fast as it is found."""
+
+    __slots__ = ()
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        """Nothing is kept."""
+
+
+def keep_no_pieces() -> None:
+    """Have no drawn line keep what was cut out of it, in seven caches for each of some thousand lines: a third of the
+    room that a screen takes while it is drawn, and no time is saved by it."""
+    nothing = _KeepsNothing(0)
+    setattr(textual.strip, "FIFOCache", lambda maxsize: nothing)  # noqa: B010 - no class may be assigned to

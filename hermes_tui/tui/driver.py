@@ -13,7 +13,6 @@ import sys
 import time
 from codecs import getincrementaldecoder
 from collections.abc import Callable, Iterable
-from threading import Thread
 from typing import Any
 
 from textual import constants
@@ -75,17 +74,15 @@ class PasteFilter:
         """Hand on what was pasted, up to its end; what is left behind it."""
         data = self._kept + data
         text, found, rest = data.partition(BRACKETED_PASTE_END)
-        self._kept = "" if found else _beginning(text)
+        self._kept = ""
+        if not found:
+            # The longest end of it with which the end of a paste may begin.
+            lengths = range(min(len(text), len(BRACKETED_PASTE_END) - 1), 0, -1)
+            ends = (text[-length:] for length in lengths)
+            self._kept = next((end for end in ends if BRACKETED_PASTE_END.startswith(end)), "")
         parts.append(text.removesuffix(self._kept).replace("\x1b", "") + found)
         self._inside = not found
         return rest
-
-
-def _beginning(text: str) -> str:
-    """The longest end of `text` with which the end of a paste may begin."""
-    longest = min(len(text), len(BRACKETED_PASTE_END) - 1)
-    lengths = range(longest, 0, -1)
-    return next((text[-length:] for length in lengths if BRACKETED_PASTE_END.startswith(text[-length:])), "")
 
 
 class TerminalDriver(LinuxDriver):
@@ -133,10 +130,17 @@ class TerminalDriver(LinuxDriver):
         """Begin, or go on: after another program had the terminal (`close` came before that), or when the process was
         stopped in a way that it was not told of (SIGSTOP), with its thread and the terminal's modes as they were."""
         usual = None
-        if self._key_thread is not None and self._key_thread.is_alive():
+        if (keyboard := self._key_thread) is not None and keyboard.is_alive():
             self.write(_POP_KEYBOARD)
             usual = self.attrs_before
-            self._stop_reading(self._key_thread)
+            # End the thread that reads. Unlike `disable_input` this leaves what was typed meanwhile to be read.
+            self._is_restarting = True
+            self.exit_event.set()
+            os.write(self._button, b"!")
+            keyboard.join()
+            self.exit_event.clear()
+            self._is_restarting = False
+            self.close()
         if self._button < 0:
             self._doorbell, self._button = os.pipe()
         splash = getattr(self._app, "splash", None)
@@ -148,16 +152,6 @@ class TerminalDriver(LinuxDriver):
         self._skipped = ""
         if usual is not None:  # what was found now is our own mode
             self.attrs_before = usual
-
-    def _stop_reading(self, keyboard: Thread) -> None:
-        """End the thread that reads. Unlike `disable_input` this leaves what was typed meanwhile to be read."""
-        self._is_restarting = True
-        self.exit_event.set()
-        os.write(self._button, b"!")
-        keyboard.join()
-        self.exit_event.clear()
-        self._is_restarting = False
-        self.close()
 
     def write(self, data: str) -> None:
         """To the terminal, all but what is there already."""

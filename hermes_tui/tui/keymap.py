@@ -336,10 +336,9 @@ def bindings(*contexts: str) -> list[BindingType]:
 
 def key_label(keys: str) -> str:
     """How keys are written for people: `↵`, `space`, `?`, `ctrl+d`."""
-    return " ".join(_one_label(key.strip()) for key in keys.split(",") if key.strip())
-
-
-def _one_label(key: str) -> str:
-    *modifiers, base = key.split("+") if key != "+" else [key]
-    shown = {"enter": "↵", "space": "␣", "escape": "esc"}.get(base) or format_key(base)
-    return "+".join([*modifiers, shown])
+    labels: list[str] = []
+    for key in (part.strip() for part in keys.split(",") if part.strip()):
+        *modifiers, base = key.split("+") if key != "+" else [key]  # a plus alone parts nothing
+        shown = {"enter": "↵", "space": "␣", "escape": "esc"}.get(base) or format_key(base)
+        labels.append("+".join([*modifiers, shown]))
+    return " ".join(labels)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -15,8 +15,6 @@ from hermes_tui.tui.widgets.styled import Parts
 
 if TYPE_CHECKING:
     from textual.screen import Screen
-
-    from hermes_tui.tui.app_actions import AppActions
 
 __all__ = ["Command", "Palette", "commands_of"]
 
@@ -114,9 +112,14 @@ def _key(key: Key) -> str:
 _LANES = next(_key(key) for key in KEYS if key.id == "app.lanes")
 
 
-def commands_of(app: AppActions, screen: Screen[Any]) -> Iterator[Command]:
-    """What every key does that works on `screen`, each with its key, what can be done to a lane, and there the
-    searches that have a name."""
+def commands_of(
+    screen: Screen[Any],
+    change_lane: Callable[[str], None] | None,
+    searches: Mapping[tuple[str, str], Callable[[], None]],
+) -> Iterator[Command]:
+    """What every key does that works on `screen`, each with its key; what `change_lane` can do to a lane, None where
+    there is none; and the searches that have a name, by their names and queries."""
+    app = screen.app
     active = {one.binding.id: one for one in screen.active_bindings.values()}
     contexts = {(name or "").partition(".")[0] for name in active}
     for key in keys_here(screen):
@@ -127,10 +130,9 @@ def commands_of(app: AppActions, screen: Screen[Any]) -> Iterator[Command]:
             run = partial(app.call_later, app.run_action, found.binding.action, found.node)
             title = _TITLES.get(key.id, key.description)
             yield Command(title, _key(key), "" if title == key.description else key.description, run)
-    if "operations" not in contexts and app.can_change_lanes:
+    if "operations" not in contexts and change_lane is not None:
         for key in (key for key in KEYS if key.context == "operations"):
-            run = partial(app.call_later, app.change_lane, key.action.split("'")[1])
+            run = partial(app.call_later, change_lane, key.action.split("'")[1])  # `operation('reset')`: `reset`
             yield Command(_TITLES[key.id], f"{_LANES} {_key(key)}", key.description, run)
-    if screen is app.main:
-        for name, query in app.main.history.named():
-            yield Command(f"Search: {safe(name)}", "", safe(query), partial(app.main.search_for, query))
+    for (name, query), search in searches.items():
+        yield Command(f"Search: {safe(name)}", "", safe(query), search)

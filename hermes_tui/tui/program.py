@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from msgspec import structs
-from textual.app import App
 
+from hermes_tui.tui.notice import NoticeApp
 from hermes_tui.tui.state.view_state import ViewFile, ViewState
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["Program"]
 
 
-class Program(App[None], inherit_bindings=False):
+class Program(NoticeApp, inherit_bindings=False):
     """Base of the program; there is one, `HermesApp`."""
 
     manager: SessionManager

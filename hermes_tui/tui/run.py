@@ -69,6 +69,7 @@ def run_app(
     )
     stay_small()
     guard = Guard(app.leave_soon, mode=splash.mode if splash else None)
+    # Before the guard takes the signals: it gives back what it finds.
     if splash is not None:
         splash.give_back_signals()
     guard.install()
@@ -79,6 +80,7 @@ def run_app(
             app.run(mouse=config.mouse)
     finally:
         sys.setswitchinterval(turn)
+        # Guarded still: a signal ends the process if this takes too long. And the watch reads the catalogue.
         app.watch_thread.join()
         app.cost_refresh.join(patience)
         guard.release()

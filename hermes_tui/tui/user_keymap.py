@@ -74,7 +74,7 @@ def _split(value: str) -> list[str]:
 
 def _is_key(key: str) -> bool:
     """Whether Textual can ever send a key of this name."""
-    *modifiers, base = key.split("+") if len(key) > 1 else [key]
+    *modifiers, base = key.split("+") if len(key) > 1 else [key]  # a plus alone parts nothing
     if not set(modifiers) <= _MODIFIERS or len(set(modifiers)) != len(modifiers) or not base:
         return False
     if len(base) == 1:

@@ -35,6 +35,7 @@ _COMMANDS: Mapping[str, tuple[str, ...]] = {
 }
 _LANES = ("lanes", "list")
 _TIMEOUT = 90.0
+_NOT_ALL = "of its records cannot be read, or not in full"
 
 
 class Judged(NamedTuple):
@@ -70,6 +71,7 @@ def _judge(target: Target, home: Path, path: Path, victim: tuple[str, str] | Non
         del runs["show"]  # it is no session any more, as the list says
     lines = [line.strip() for run in runs.values() for line in (run.stdout + run.stderr).splitlines()]
     said = [line for line in lines if path.name in line and line.startswith(("!", "hermes-tui: "))]
+    said += [line for line in lines if line.endswith(_NOT_ALL)]  # of a session that is in several files
     return Judged(runs, shown, said[0] if said else "")
 
 

@@ -2,11 +2,13 @@
 
 Ten agents write beside it, ten change their states, sessions come and go.
 
-    PYTHONPATH=tests:tests/helpers python -m benchmarks.soak [--minutes 60] [--rate 20] [--seed N] [--quiet]
+    PYTHONPATH=tests:tests/helpers python -m benchmarks.soak [--minutes 60] [--rate 20] [--keys 6] [--seed N]
 
-Random keys, several in one write, other sizes of the terminal, SIGSTOP and SIGCONT; once a minute it is brought back
-to the list, and its memory, threads and descriptors are counted. At the end `q` must end it at once, with nothing in
-the log. `--quiet` presses no keys: one session after the other is left open while all grow. Linux only.
+A day in an hour: random keys, several in one write, as many as somebody presses who presses one every four seconds
+by day and by night (`--keys 24` is more than the program can answer on a slow machine: what it makes for them piles
+up); other sizes of the terminal, SIGSTOP and SIGCONT. Once a minute it is brought back to the list, and its memory,
+threads and descriptors are counted. At the end `q` must end it at once, with nothing in the log. `--quiet` presses no
+keys: one session after the other is left open while all grow. Linux only.
 """
 
 from __future__ import annotations
@@ -136,7 +138,8 @@ class Soak:
             self._send(b"j", b"k")
             self._terminal.wait(0.2)
             os.kill(self._terminal.pid, signal.SIGCONT)
-        self._terminal.wait(chance.choice((0.0, 0.02, 0.05, 0.3)))
+        share = len(keys) / self._given.keys
+        self._terminal.wait(share * chance.choice((0.0, 0.1, 0.4, 3.5)))
 
     def _rest(self) -> None:
         """Back to the list, on its newest session, at the usual size. On a busy machine the program is far behind the
@@ -268,11 +271,12 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="benchmarks.soak", description="Run the program for long; count memory.")
     parser.add_argument("--minutes", type=int, default=60)
     parser.add_argument("--rate", type=float, default=20.0, help="lines a second, over ten agents")
+    parser.add_argument("--keys", type=float, default=6.0, help="keys a second, on the average")
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(1 << 32))
     parser.add_argument("--quiet", action="store_true", help="press no random keys")
     parser.add_argument("--program", default=str(Path(sys.executable).with_name("hermes-tui")))
     given = parser.parse_args()
-    print(f"{given.minutes} minutes, {given.rate:g} lines a second, seed {given.seed}")
+    print(f"{given.minutes} minutes, {given.rate:g} lines and {given.keys:g} keys a second, seed {given.seed}")
     print("minute  resident      PSS  threads  descriptors  children     lines      keys")
     with tempfile.TemporaryDirectory(prefix="hermes-tui-soak-", ignore_cleanup_errors=True) as folder:
         scratch, home = Path(folder), Path(folder) / "home"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import re
+import shutil
 import sys
 import time
 from collections.abc import Callable
@@ -122,7 +123,24 @@ def test_search_with_an_unknown_agent_finds_nothing(capsysbinary: pytest.Capture
     code, out, err = run(capsysbinary, HOME, "search", "files", "--agent", "nobody")
     assert (code, out) == (0, "")
     assert "no agent is called 'nobody'" in err
-    assert run(capsysbinary, HOME, "search", "files", "--agent", "nobody", "--json")[1] == "[]\n"
+    code, out, err = run(capsysbinary, HOME, "search", "files", "--agent", "nobody", "--json")
+    assert (code, out) == (0, "[]\n")
+    assert "no agent is called 'nobody'" in err
+
+
+@pytest.mark.parametrize("form", [(), ("--json",)])
+def test_what_could_not_be_searched_is_said(
+    form: tuple[str, ...], capsysbinary: pytest.CaptureFixture[bytes], tmp_path: Path
+) -> None:
+    """Who reads JSON was not told: an answer without the session looked complete."""
+    home = tmp_path / "home"
+    shutil.copytree(STORES / "opencode" / "home-json-1.1", home)
+    message = min((home / ".local/share/opencode/storage/message").glob("*/*.json"))
+    message.chmod(0o600)
+    message.write_text("{")
+    code, _, err = run(capsysbinary, home, "search", "the", *form)
+    assert code == 0
+    assert f"{message.parent.name}.json: 1 of its records cannot be read, or not in full" in err
 
 
 @pytest.mark.parametrize("query", ["foo-bar", '"unclosed', "*", "(", "can't", "C:\\x", "100%", "\x1b[31m"])

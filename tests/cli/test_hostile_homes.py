@@ -64,7 +64,7 @@ def test_what_is_left_out_is_said(homes: tuple[Path, Path]) -> None:
     run = run_bounded(hostile, "sessions", "show", "claude", path.stem)
     assert run.code == 0
     assert run.processor < LIMIT.seconds
-    assert "**Not readable:** 1 records" in run.stdout
+    assert "**Not readable:** 1 record\n" in run.stdout
     told = run_bounded(hostile, "doctor").stdout
     for victim in LOGS:
         (said,) = (line for line in told.splitlines() if victim.find(hostile).name in line and "byte" in line)

@@ -25,7 +25,7 @@ from session_adapters.base import (
     SessionUnreadable,
     Source,
 )
-from session_adapters.jsonl_adapter import JsonlTranscript
+from session_adapters.growing.jsonl_adapter import JsonlTranscript
 from session_adapters.model import EPOCH, Cost, Message, Problem, Session, SessionSummary
 from session_adapters.reading.decoding import Decoder
 from session_adapters.reading.ends import read_ends

@@ -280,6 +280,9 @@ async def test_resources_are_pages_of_markdown(tmp_path: Path) -> None:
         assert text.count("Answer") == 400
         beyond = (await client.read_resource(f"{listed.uri}?page=99")).contents[0].text  # type: ignore[union-attr]
         assert "no such page" in beyond
+        for page in ("0", "-1", "x", "٣", "1" * 5_000, "000000001" * 600):
+            odd = (await client.read_resource(f"{listed.uri}?page={page}")).contents[0].text  # type: ignore[union-attr]
+            assert "a resource is session://agent/id or session://agent/id?page=2" in odd
 
 
 @pytest.mark.parametrize("mode", ["legacy", "auto"])

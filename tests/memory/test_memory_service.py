@@ -317,6 +317,32 @@ def test_14_an_embedder_that_stays_dead_does_not_fill_the_memory() -> None:
         assert batches.shutdown() is False
 
 
+def test_14_of_too_many_messages_those_of_who_waits_longest_go_and_nothing_is_due_after_that(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("hermes_tui.memory.longterm.batches.MOST", 4)
+    now, asked = [0.0], [0]
+
+    def clock() -> float:
+        asked[0] += 1
+        return now[0]
+
+    switch = Switch()
+    with loopback(switch) as server:
+        memory = LongTermMemory(OllamaEmbedder(url=server.url), QdrantServer(server.url))
+        batches = MemoryBatches(memory, "assistant", retry_seconds=300, clock=clock)
+        for at, (session, many) in enumerate({"first": 2, "none": 0, "second": 3, "third": 2}.items()):
+            now[0] = float(at)
+            batches.add(session, [said(f"{session} {number}") for number in range(many)])
+        assert (batches.waiting, batches.given_up) == (4, 3)
+        now[0], before = 1000.0, asked[0]
+        batches.add("third", [said("wakes it")])
+        time.sleep(0.3)
+        assert asked[0] - before < 50, "it looks again and again for messages that are not there"
+        assert batches.given_up == 4
+        assert batches.shutdown() is False
+
+
 def test_14_an_embedder_that_is_slower_than_those_who_speak_loses_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

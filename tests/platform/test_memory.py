@@ -70,3 +70,14 @@ def test_a_process_that_has_grown_is_better_started_anew() -> None:
     grown = b"x" * (80 << 20)
     assert life.over and not young.over, "it has only begun"
     del grown
+
+
+def test_a_process_counts_from_the_least_that_it_had() -> None:
+    begun = b"x" * (80 << 20)
+    life = Life(0, 40 << 20)
+    assert not life.over
+    del begun
+    assert not life.over
+    grown = b"x" * (60 << 20)  # less than at first
+    assert life.over
+    del grown

@@ -20,7 +20,6 @@ from claude_lines import ClaudeHome
 from hermes_tui.errors import ValidationError
 from hermes_tui.platform import clipboard, external_programs
 from hermes_tui.tui.app import HermesApp
-from hermes_tui.tui.palette import commands_of
 from hermes_tui.tui.screens.dialogs import export as export_screen
 from hermes_tui.tui.screens.dialogs.copy import copyables
 from hermes_tui.tui.screens.dialogs.export import ExportScreen
@@ -319,12 +318,12 @@ async def test_the_palette_has_them_too(program: Program, claude_home: ClaudeHom
     claude_home.session("Alone")
     async with program(claude_home.home) as pilot:
         app = app_of(pilot)
-        offered = {one.title: one.run for one in commands_of(app, app.screen)}
+        offered = {one.title: one.run for one in app.commands()}
         expected = {"Compare", "Copy", "Export", "Fork", "Open in the editor", "Read in the pager", "Resume"}
         assert expected <= offered.keys()
         offered["Export"]()
         await until(pilot, lambda: isinstance(app.screen, ExportScreen))
-        elsewhere = {one.title for one in commands_of(app, app.screen)}
+        elsewhere = {one.title for one in app.commands()}
         assert not expected & elsewhere  # they act on the list or the transcript
         await pilot.press("escape")
         offered["Copy"]()

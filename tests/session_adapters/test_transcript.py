@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from chances import examples
-from session_adapters import jsonl_adapter
 from session_adapters.base import SessionMissing, SessionUnreadable
-from session_adapters.jsonl_adapter import JsonlTranscript
+from session_adapters.growing import jsonl_adapter
+from session_adapters.growing.jsonl_adapter import JsonlTranscript
 from session_adapters.model import Message, ToolCall, ToolResult
 from session_adapters.reading import lines as module
 from session_adapters.reading.decoding import Decoder

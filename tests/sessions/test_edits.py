@@ -86,6 +86,19 @@ def test_edits_of_a_file_nobody_read_are_found_by_their_own_lines(place: Path) -
     assert applied(place, {"a.py": LINES}, text) == {"a.py": LINES.replace("line 8\nline 9", "L8\nL9")}
 
 
+def test_a_file_that_one_patch_changed_and_moved_goes_on_from_there(place: Path) -> None:
+    patch = (
+        "*** Begin Patch\n*** Update File: a.py\n*** Move to: b.py\n@@\n line 3\n-line 4\n+LINE 4\n line 5\n"
+        "*** End Patch"
+    )
+    text = patch_of(
+        call("Read", {"file_path": "a.py"}, NUMBERED),
+        call("apply_patch", patch),
+        edit("b.py", "LINE 4\nline 5", "LINE 4\nLINE 5"),
+    )
+    assert applied(place, {"a.py": LINES}, text) == {"b.py": LINES.replace("line 4\nline 5", "LINE 4\nLINE 5")}
+
+
 def test_files_come_go_and_move(place: Path) -> None:
     patch = (
         "*** Begin Patch\n*** Add File: new.py\n+one\n+two\n*** Update File: a.py\n*** Move to: b.py\n@@\n line 3\n"

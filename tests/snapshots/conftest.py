@@ -43,3 +43,10 @@ def demo_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def demo_manager(demo_home: Path, tmp_path: Path) -> SessionManager:
     """Reads the static demo."""
     return SessionManager(environment_of(demo_home), cache_dir=tmp_path / "cache")
+
+
+@pytest.fixture(autouse=True)
+def whole_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a slow machine a part of an answer would be shown first, and what was looked at for that would stay."""
+    monkeypatch.setattr("hermes_tui.tui.screens.main.search.GATHERING", 3600.0)
+    monkeypatch.setattr("hermes_tui.tui.screens.main.search.PATIENCE", 3600.0)

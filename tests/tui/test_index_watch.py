@@ -32,6 +32,12 @@ class Service:
         self.poked = 0
         self.closed = False
         self.through = threading.Event()
+        self.looked_at = threading.Event()
+        self.index = self
+        self.rests = 0
+
+    def rest(self) -> None:
+        self.rests += 1
 
     def poke(self) -> float | None:
         self.poked += 1
@@ -42,6 +48,7 @@ class Service:
         return again
 
     def progress(self) -> Progress:
+        self.looked_at.set()
         return self.now
 
     def close(self) -> None:
@@ -88,3 +95,16 @@ def test_it_says_how_far_the_index_is_and_then_nothing(monkeypatch: pytest.Monke
 )
 def test_words(shown: Progress, words: str) -> None:
     assert progress_words(shown) == words
+
+
+@pytest.mark.parametrize(("seconds", "rests"), [(0.0, 1), (3600.0, 0)])
+def test_while_the_index_is_written_to_its_pages_are_let_go_of_now_and_then(
+    seconds: float, rests: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(index_refresh, "LET_GO_AFTER", seconds)
+    service = Service([(None, progress(200, 200))])
+    watch = IndexWatch(lambda: service, lambda words: None)  # type: ignore[arg-type, return-value]
+    watch.look()
+    assert service.looked_at.wait(60)
+    watch.stop()
+    assert service.rests == rests

@@ -124,6 +124,33 @@ def test_every_store_is_looked_at_now_and_then_however_much_is_written(
         watch.join()
 
 
+def test_the_longer_a_look_at_every_store_takes_the_rarer_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("hermes_tui.tui.workers.session_watch.WITH_NOTIFICATION", 0.5)
+
+    class Long(Looked):
+        def refresh(self, agents: Collection[str] | None = None, *, again: bool = False) -> Snapshot:
+            until = time.thread_time() + 0.02  # as with a thousand sessions
+            while time.thread_time() < until:
+                pass
+            return super().refresh(agents, again=again)
+
+    looked = Long(tmp_path)
+    watch = Watch(looked, lambda snapshot: None, nothing)
+    watch.start()
+    try:
+        wait(lambda: looked.count >= 2 and watch.notified)
+        time.sleep(3)  # three pauses, and six times as long as between two that take no time
+        assert looked.agents == [None, None]
+        (tmp_path / "new.jsonl").write_text("{}")
+        wait(lambda: looked.count > 2)
+        assert looked.agents[2:] == [{"a"}]
+    finally:
+        watch.stop()
+        watch.join()
+
+
 def test_whose_place_it_is() -> None:
     """An agent may have several places, two may share one, and what is nobody's may be anybody's."""
     places = [

@@ -151,6 +151,19 @@ def test_nothing_of_it_is_harmful_when_all_is_shown(name: str) -> None:
     _assert_harmless(view, 60)
 
 
+def test_all_of_a_kind_is_opened_and_closed_and_nothing_else() -> None:
+    view = make_view(
+        [said("assistant", "done", thinking="why", tool_calls=(ToolCall(tool_call_id="1", tool_name="Bash"),))]
+    )
+    (entry,) = view.column.entries
+    every = {"tool0": OPEN, "result": OPEN, "think": OPEN, "prose": ALL, "notice": OPEN, "compaction": OPEN}
+    entry.levels = dict(every)
+    view.toggle_kind(tools=False)
+    assert entry.levels.keys() == every.keys() - {"think"}
+    view.toggle_kind(tools=True)
+    assert entry.levels.keys() == every.keys() - {"think", "tool0", "result"}
+
+
 @pytest.mark.parametrize("name", ["html", "markup"])
 def test_what_looks_like_markup_is_shown_as_it_was_written(name: str) -> None:
     text = HOSTILE[name]

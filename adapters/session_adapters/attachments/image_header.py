@@ -34,35 +34,23 @@ def dimensions(base64: str) -> tuple[int, int]:
             return _number(head[16:20]), _number(head[20:24])
         case "image/gif" if len(head) >= 10:
             return _little(head[6:8]), _little(head[8:10])
-        case "image/webp" if len(head) == 30:
-            return _webp(head)
-        case "image/jpeg":
-            return _jpeg(base64)
-    return 0, 0
-
-
-def _webp(head: bytes) -> tuple[int, int]:
-    match head[12:16]:
-        case b"VP8X":
+        case "image/webp" if len(head) == 30 and head[12:16] == b"VP8X":
             return _little(head[24:27]) + 1, _little(head[27:30]) + 1
-        case b"VP8L":
+        case "image/webp" if len(head) == 30 and head[12:16] == b"VP8L":
             bits = _little(head[21:25])
             return (bits & 0x3FFF) + 1, (bits >> 14 & 0x3FFF) + 1
-        case b"VP8 ":
+        case "image/webp" if len(head) == 30 and head[12:16] == b"VP8 ":
             return _little(head[26:28]) & 0x3FFF, _little(head[28:30]) & 0x3FFF
-    return 0, 0
-
-
-def _jpeg(base64: str) -> tuple[int, int]:
-    """The size that the first frame names: behind segments, each with its length."""
-    at = 2
-    for _ in range(_SEGMENTS):
-        head = part_of(base64, at, 9)
-        if len(head) < 9 or head[0] != 0xFF:
-            break
-        if 0xC0 <= head[1] <= 0xCF and head[1] not in _NO_SIZE:
-            return _number(head[7:9]), _number(head[5:7])
-        at += 1 if head[1] == 0xFF else 2 + _number(head[2:4])
+        case "image/jpeg":
+            # The size that the first frame names: behind segments, each with its length.
+            at = 2
+            for _ in range(_SEGMENTS):
+                head = part_of(base64, at, 9)
+                if len(head) < 9 or head[0] != 0xFF:
+                    break
+                if 0xC0 <= head[1] <= 0xCF and head[1] not in _NO_SIZE:
+                    return _number(head[7:9]), _number(head[5:7])
+                at += 1 if head[1] == 0xFF else 2 + _number(head[2:4])  # fill bytes may precede a marker
     return 0, 0
 
 

@@ -28,6 +28,7 @@ class Kept:
     def note(self, made: Attachment, data: str, *, is_base64: bool) -> None:
         """Keep this if it may be wanted."""
         if made in self._wanted:
+            # By identity: others may be equal and have bytes of their own. Held, so that none comes to have its id.
             self._found[id(made)] = made, data, is_base64
 
     def take(self, made: Attachment) -> bytes | None:

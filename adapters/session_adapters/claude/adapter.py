@@ -41,14 +41,14 @@ from session_adapters.claude.records import Marks
 from session_adapters.claude.relate import relate
 from session_adapters.claude.summary import ClaudeSurvey, Part, ends, feed_all
 from session_adapters.growing.counter import Begun, Pairs
+from session_adapters.growing.jsonl_adapter import JsonlAdapter, JsonlTranscript
 from session_adapters.growing.texts import LinesReader
-from session_adapters.jsonl_adapter import JsonlAdapter, JsonlTranscript
 from session_adapters.model import Session, SessionSummary
 from session_adapters.reading.damaged_places import reading_session
 from session_adapters.reading.decoding import Decoder
 from session_adapters.reading.files import open_file
 from session_adapters.reading.folders import problem_in, report_damage
-from session_adapters.reading.lines import Line, lines
+from session_adapters.reading.lines import lines
 from session_adapters.reading.prefilter import Verbatim
 from session_adapters.reading.searchable import Rewritten, Text
 from session_adapters.session_counts import SessionFold
@@ -266,12 +266,11 @@ def text_reader(source: Source) -> LinesReader | None:
     other sessions'. Raises `OSError`."""
     helper = is_helper(source)
     with open_file(source.path) as fd:
-        if not helper and any(map(_is_side, lines(fd, 0, os.fstat(fd).st_size))):
+        if not helper and any(
+            record.is_sidechain
+            for line in lines(fd, 0, os.fstat(fd).st_size)
+            if not line.too_long and _SIDE.search(line.data)  # a call's input may hold the same words
+            for record in _MARKS.all(line.data)[0]
+        ):
             return None
     return _Reader(source.path, source.session_id, ClaudeBuilder(subagent=helper))
-
-
-def _is_side(line: Line) -> bool:
-    """Whether a helper's record is in a line."""
-    marked = not line.too_long and _SIDE.search(line.data) is not None
-    return marked and any(record.is_sidechain for record in _MARKS.all(line.data)[0])

@@ -26,14 +26,11 @@ from session_adapters.claude.records import (
     Body,
     ClaudeBlock,
     ClaudeRecord,
-    Said,
-    assistant_kind,
     block_text,
     line_cost,
     reply_key,
-    system_said,
-    user_said,
 )
+from session_adapters.claude.said import Said, assistant_kind, system_said, user_said
 from session_adapters.growing.hashes import Hashes
 from session_adapters.model import Attachment, Cost, Message, TokenUsage, ToolCall, ToolResult
 from session_adapters.reading.decoding import RecordDecoder
@@ -94,6 +91,7 @@ class ClaudeBuilder(Builder):
         for number, record in enumerate(records):
             if reason := unknown(record):
                 self.damaged.add(line.offset, reason)
+            # In a helper's own file the mark says nothing: every record has it.
             chain = self._chains.chain(record) if record.is_sidechain and not self.subagent else ""
             if chain:
                 self.chains[chain] = None
@@ -127,7 +125,18 @@ class ClaudeBuilder(Builder):
                 if said := system_said(record):
                     self._add(record, place, "system", said)
             case "tool_use":
-                self._plain_call(record, place)
+                call = ToolCall(
+                    tool_call_id=record.tool_call_id or place,
+                    tool_name=record.tool_name or "",
+                    input=record.input,
+                    output=record.output,
+                    is_error=bool(record.is_error),
+                    duration_ms=whole_number(record.duration_ms),
+                )
+                message = Message(
+                    role="assistant", id=place, timestamp=parse_time(record.timestamp), tool_calls=(call,)
+                )
+                self._last_assistant = self.add(message)
             case "tool_result":
                 result = ToolResult(
                     tool_call_id=record.tool_call_id or "",
@@ -165,6 +174,7 @@ class ClaudeBuilder(Builder):
                 output=output_of(block.content),
                 is_error=bool(block.is_error),
             )
+            # They stand once in a record, and of several results they would not say whose they are.
             facts = call_facts(record) if len(results) == 1 else {}
             self._result(record, next(names), result, facts, attachments_in(block.content))
         attachments = attachments_of(blocks)
@@ -172,7 +182,7 @@ class ClaudeBuilder(Builder):
         if said is None:
             return
         if said.kind == "message":
-            self._replies.clear()
+            self._replies.clear()  # no reply goes on behind the next prompt
         self._add(record, next(names), "user", said, attachments)
 
     def _assistant(self, record: ClaudeRecord, place: str) -> None:
@@ -191,7 +201,7 @@ class ClaudeBuilder(Builder):
             thinking=thinking_of(blocks),
             tool_calls=tuple(calls_of(blocks)),
             token_usage=usage,
-            model=model if model != "<synthetic>" else None,
+            model=model if model != "<synthetic>" else None,  # words of the program's own
             attachments=attachments_of(blocks),
             inherited=self.copies.has(record),
             usage_key=key if usage else "",
@@ -205,18 +215,6 @@ class ClaudeBuilder(Builder):
         if place != key:
             self.pieces[place] = key
         self._last_assistant = index
-
-    def _plain_call(self, record: ClaudeRecord, place: str) -> None:
-        call = ToolCall(
-            tool_call_id=record.tool_call_id or place,
-            tool_name=record.tool_name or "",
-            input=record.input,
-            output=record.output,
-            is_error=bool(record.is_error),
-            duration_ms=whole_number(record.duration_ms),
-        )
-        message = Message(role="assistant", id=place, timestamp=parse_time(record.timestamp), tool_calls=(call,))
-        self._last_assistant = self.add(message)
 
     def _result(
         self,
@@ -259,7 +257,11 @@ class ClaudeBuilder(Builder):
             self.untold += cost.tokens
         else:
             message = self.messages[self._last_assistant]
-            told = _with_tokens(message, cost) if cost.tokens.total else message
+            told = message
+            # A reply that tells its own tokens keeps them; this key marks those that came with earlier events.
+            if cost.tokens.total and (message.token_usage is None or message.usage_key == f"@{message.id}"):
+                used = message.token_usage or TokenUsage()
+                told = replace(message, token_usage=used + cost.tokens, usage_key=f"@{message.id}")
             self.change(self._last_assistant, replace(told, cost=add_costs(message.cost, cost)))
 
 
@@ -277,13 +279,6 @@ def join_replies(earlier: Message, later: Message) -> Message:
         kind=later.kind,
         cost=earlier.cost or later.cost,
     )
-
-
-def _with_tokens(message: Message, cost: Cost) -> Message:
-    """A reply with the tokens of a `cost` event that came after it, unless it tells its own."""
-    used, key = message.token_usage or TokenUsage(), f"@{message.id}"
-    own = message.token_usage is not None and message.usage_key != key
-    return message if own else replace(message, token_usage=used + cost.tokens, usage_key=key)
 
 
 def add_costs(first: Cost | None, second: Cost) -> Cost:

@@ -88,6 +88,7 @@ def _copies(fd: int, stop: int) -> Copies | None:
                 if not is_old(record.version):
                     return NO_COPIES
             elif record.type == "assistant":
+                # A prompt and a reply have the same time only where both were given it with the copy.
                 same = isinstance(first.timestamp, str) and record.timestamp == first.timestamp
                 return Copies(at=record.timestamp) if same and isinstance(record.timestamp, str) else NO_COPIES
     return None

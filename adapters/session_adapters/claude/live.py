@@ -59,12 +59,18 @@ def live_sessions(environment: Environment) -> Mapping[str, Liveness]:
     for root in config_roots(environment):
         for pid, process in _processes(root.path, lambda problem: None):
             if process.session_id and _runs(environment.proc, pid, process.proc_start):
+                waits_for = process.waiting_for or ""
+                steps: frozenset[Step] = _STEPS.get(process.status or "", frozenset())
+                if process.status == "waiting" and "permission" in waits_for:
+                    steps = _LEAVE
+                elif process.status == "waiting" and "input" in waits_for:
+                    steps = _ANSWER
                 found[process.session_id] = Liveness(
                     pid=pid,
                     status=process.status,
-                    steps=_steps_of(process),
+                    steps=steps,
                     since=from_millis(process.status_updated_at),
-                    waits_for=process.waiting_for or "",
+                    waits_for=waits_for,
                 )
     return found
 
@@ -98,14 +104,6 @@ def _processes(root: Path, report: Report) -> Iterator[tuple[int, _Process]]:
             continue
         reason = f"{reason}; whether the session of process {pid} is open is not known"
         report(Problem(agent="claude", path=printable(entry.path), reason=reason))
-
-
-def _steps_of(process: _Process) -> frozenset[Step]:
-    if process.status == "waiting" and "permission" in (process.waiting_for or ""):
-        return _LEAVE
-    if process.status == "waiting" and "input" in (process.waiting_for or ""):
-        return _ANSWER
-    return _STEPS.get(process.status or "", frozenset())
 
 
 def _runs(proc: Path, pid: int, start: str | int | None) -> bool:

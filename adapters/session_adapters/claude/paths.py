@@ -19,7 +19,7 @@ from session_adapters.base import Environment, Report, Root, Source
 from session_adapters.model import Problem
 from session_adapters.reading.decoding import Decoder
 from session_adapters.reading.files import read_small
-from session_adapters.reading.folders import file_source, is_folder, may_be_folder
+from session_adapters.reading.folders import file_source, is_directory, is_folder, may_be_folder
 
 __all__ = [
     "SMALL",
@@ -73,19 +73,18 @@ def config_roots(environment: Environment) -> list[Root]:
 
 def list_sources(root: Path, report: Report) -> Iterator[Source]:
     """Every transcript under `root`. Zero bytes are no session: the agent leaves such files behind."""
+    top = str(root)
     for project in entries_of(root / "projects", report):
-        if _is_folder(project):
-            yield from _project(project.path, str(root), report)
-
-
-def _project(folder: str, root: str, report: Report) -> Iterator[Source]:
-    for entry in entries_of(folder, report):
-        if entry.name.endswith(".jsonl"):
-            layout = "helper-beside" if entry.name.startswith("agent-") else "session"
-            if source := _source(entry, root, layout, report):
-                yield source
-        elif _is_folder(entry):
-            yield from _helpers(f"{entry.path}/subagents", root, report, _DEPTH)
+        if not is_directory(project):
+            continue
+        for entry in entries_of(project.path, report):
+            if entry.name.endswith(".jsonl"):
+                # Helpers of 2.0.x stand beside the sessions, later ones in the folder of their session.
+                layout = "helper-beside" if entry.name.startswith("agent-") else "session"
+                if source := _source(entry, top, layout, report):
+                    yield source
+            elif is_directory(entry):
+                yield from _helpers(f"{entry.path}/subagents", top, report, _DEPTH)
 
 
 def _helpers(folder: str, root: str, report: Report, depth: int) -> Iterator[Source]:
@@ -93,7 +92,7 @@ def _helpers(folder: str, root: str, report: Report, depth: int) -> Iterator[Sou
         if entry.name.endswith(".jsonl"):
             if entry.name.startswith("agent-") and (source := _source(entry, root, "helper-below", report)):
                 yield source
-        elif depth and _is_folder(entry):
+        elif depth and is_directory(entry):
             yield from _helpers(entry.path, root, report, depth - 1)
 
 
@@ -108,13 +107,6 @@ def entries_of(folder: Path | str, report: Report) -> list[os.DirEntry[str]]:
         reason = f"the folder cannot be read: {error.strerror or error}"
         report(Problem(agent="claude", path=printable(folder), reason=reason))
         return []
-
-
-def _is_folder(entry: os.DirEntry[str]) -> bool:
-    try:
-        return entry.is_dir()
-    except OSError:  # a circle of links, or in a folder that may not be entered
-        return False
 
 
 def _source(entry: os.DirEntry[str], root: str, layout: str, report: Report) -> Source | None:

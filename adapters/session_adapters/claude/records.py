@@ -7,13 +7,12 @@ what spec 004 §4.2.1 describes (`role` and `content` on the line itself, `tool_
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from msgspec import Struct, field
 
-from session_adapters.model import Cost, MessageKind
+from session_adapters.model import Cost
 from session_adapters.reading.decoding import Decoder
 
 __all__ = [
@@ -25,17 +24,12 @@ __all__ = [
     "ClaudeUsage",
     "ImageSource",
     "LineHead",
-    "Said",
     "UseResult",
-    "assistant_kind",
     "block_text",
-    "compaction_text",
     "forked_from",
     "is_call",
     "line_cost",
     "reply_key",
-    "system_said",
-    "user_said",
 ]
 
 Count = int | None
@@ -233,28 +227,6 @@ RECORD = Decoder(ClaudeRecord)
 BRIEF = RECORD.quick(BriefRecord)
 
 
-class Said(NamedTuple):
-    """What a line adds to the conversation."""
-
-    kind: MessageKind
-    text: str
-    kept_from: str = ""
-    """Record with which what a compaction left as it was begins."""
-
-
-_COMMANDS = (
-    "<command-name>",
-    "<command-message>",
-    "<local-command-stdout>",
-    "<local-command-stderr>",
-    "<bash-input>",
-    "<bash-stdout>",
-    "<bash-stderr>",
-)
-_NOTICES = ("<local-command-", "<task-notification>", "Caveat:", "[Request interrupted")
-_TAG = re.compile(r"<(command-(?:name|message|args)|local-command-std(?:out|err)|bash-[a-z]+)>(.*?)</\1>", re.DOTALL)
-
-
 def block_text(content: Any) -> str:
     """The text of `content`, a string or a list of blocks (also of undeclared ones inside a tool_result); the
     texts of several blocks with a blank line between them."""
@@ -275,63 +247,6 @@ def block_text(content: Any) -> str:
 def is_call(block: ClaudeBlock) -> bool:
     """Whether a block calls a tool: one of the program's, of a server's, or of the model's provider."""
     return block.type is not None and block.type.endswith("tool_use")
-
-
-def user_said(line: Marks, text: str, *, results: int, images: int) -> Said | None:
-    """What a user line says beside its tool results; None when that is nothing.
-
-    A prompt is what the human typed: not isMeta, not a compaction summary, beside no tool result, not written by
-    the program in the user's name (`FACTS.md`, «Fields»).
-    """
-    start = text[:64].lstrip()
-    if start.startswith(_COMMANDS):
-        text = _command_text(text)
-        return Said("command", text) if text else None
-    if not text.strip() and not images:
-        return None
-    if line.is_compact_summary:
-        return Said("summary", text)
-    if line.is_meta or results or line.prompt_source == "system" or start.startswith(_NOTICES):
-        return Said("notice", text)
-    return Said("message", text)
-
-
-def system_said(line: ClaudeRecord) -> Said | None:
-    """What a system line shows: the echo of a command, a compaction, an attempt that failed and is repeated."""
-    if line.subtype == "compact_boundary":
-        kept = line.compact_metadata.preserved_segment if line.compact_metadata else None
-        return Said("compaction", compaction_text(line.compact_metadata), (kept.head_uuid if kept else None) or "")
-    content = line.content
-    if line.subtype == "local_command" and isinstance(content, str):
-        text = _command_text(content)
-        return Said("command", text) if text else None
-    if line.subtype == "api_error":
-        error = line.error
-        reason = error if isinstance(error, str) else error and (error.formatted or error.message)
-        return Said("notice", f"{reason or 'The call failed'}; retry {line.retry_attempt} of {line.max_retries}")
-    if isinstance(content, str) and content.strip():  # without a subtype: spec 004 §4.2.1
-        return Said("message" if line.subtype is None else "notice", content)
-    return None
-
-
-def compaction_text(facts: CompactMetadata | None) -> str:
-    """`Conversation compacted (manual): 11592 → 2844 tokens`, as far as the record tells."""
-    text = "Conversation compacted"
-    if facts is None:
-        return text
-    if facts.trigger:
-        text += f" ({facts.trigger})"
-    if facts.pre_tokens is not None:
-        after = "?" if facts.post_tokens is None else facts.post_tokens
-        text += f": {facts.pre_tokens} → {after} tokens"
-    return text
-
-
-def assistant_kind(line: LineHead, model: str | None) -> MessageKind:
-    """A reply of the model, a call that failed, or words that the program put into the model's mouth."""
-    if line.is_api_error_message:
-        return "error"
-    return "notice" if model == "<synthetic>" else "message"
 
 
 def reply_key(line: Marks, body: Body | None) -> str:
@@ -356,17 +271,3 @@ def forked_from(line: LineHead) -> str | None:
     """Native id of the session that the record was copied from, where it says so."""
     origin = line.forked_from
     return (origin.session_id if isinstance(origin, ForkedFrom) else origin) or None
-
-
-def _command_text(text: str) -> str:
-    """`/name args` for the tags of a slash command, the plain text for those of an output."""
-    found = dict(_TAG.findall(text))
-    if not found:
-        return text.strip()
-    if "command-name" in found or "command-message" in found:
-        name = (found.get("command-name") or found.get("command-message") or "").strip()
-        name = name if name.startswith("/") or not name else f"/{name}"
-        return f"{name} {found.get('command-args', '').strip()}".strip()
-    if "bash-input" in found:
-        return f"! {found['bash-input'].strip()}"
-    return "\n".join(part.strip("\n") for part in found.values() if part.strip())

@@ -28,7 +28,13 @@ def relate(summaries: Sequence[SessionSummary]) -> list[SessionSummary]:
             own = _by_reply(copies)
             first: str | None = None
             for copy in copies:
-                found = _nearest(copy, own)
+                # The latest session that it holds something of which is not itself copied.
+                before: list[tuple[str, int, SessionSummary]] = []
+                for reply in copy.raw.get("copiedReplies", ()):
+                    same = own.get(reply, [])
+                    at = bisect_left(same, _began(copy)[1], key=lambda one: one[0])
+                    before += same[max(0, at - 1) : at]
+                found: SessionSummary | None = max(before, key=lambda one: one[:2], default=(None,))[-1]
                 if found is not None:
                     parents[copy.session_id] = found.session_id
                     first = None
@@ -71,13 +77,3 @@ def _by_reply(copies: Sequence[SessionSummary]) -> _Own:
             if not same or same[-1][0] != began:
                 same.append((began, -number, one))
     return found
-
-
-def _nearest(copy: SessionSummary, own: _Own) -> SessionSummary | None:
-    """The latest session that `copy` holds something of which is not itself copied."""
-    before: list[tuple[str, int, SessionSummary]] = []
-    for reply in copy.raw.get("copiedReplies", ()):
-        same = own.get(reply, [])
-        at = bisect_left(same, _began(copy)[1], key=lambda one: one[0])
-        before += same[max(0, at - 1) : at]
-    return max(before, key=lambda one: one[:2], default=(None,))[-1]

@@ -10,7 +10,8 @@ from session_adapters.claude.builder import ClaudeBuilder, add_costs
 from session_adapters.claude.chains import helper_id
 from session_adapters.claude.copies import NO_COPIES, Copies, is_old
 from session_adapters.claude.line_types import CONVERSATION
-from session_adapters.claude.records import BRIEF, Body, ClaudeRecord, forked_from, system_said
+from session_adapters.claude.records import BRIEF, Body, ClaudeRecord, forked_from
+from session_adapters.claude.said import system_said
 from session_adapters.model import EPOCH, Cost, Message, SessionKind, SessionSummary
 from session_adapters.reading.ends import marked_lines, read_ends
 from session_adapters.reading.lines import Line, is_whole, lines
@@ -130,7 +131,25 @@ class ClaudeSurvey(ClaudeBuilder):
     def _take(self, record: ClaudeRecord, place: str) -> None:
         kind = record.kind
         if kind in CONVERSATION:
-            self._facts(record)
+            if record.type != "cost":
+                silent = record.type == "session" or (record.kind == "system" and system_said(record) is None)
+                self._time(record, conversation=not silent)
+            # Directory and branch change inside one session: all are kept, and the last one counts.
+            if record.cwd and record.cwd != self.cwd:
+                self.cwd = record.cwd
+                self._cwds[record.cwd] = None
+            if record.git_branch and record.git_branch != self._branch:
+                self._branch = record.git_branch
+                self._branches[record.git_branch] = None
+            if record.forked_from is not None and self._origin is None and forked_from(record) != self.session_id:
+                self._origin = forked_from(record)
+            self._version = record.version or self._version
+            self._entrypoint = record.entrypoint or self._entrypoint
+            if self.subagent:
+                self._raw["agentId"] = record.agent_id
+                self._raw.setdefault("sessionId", record.session_id)
+            if self._first_uuid is None and record.kind in ("user", "assistant"):
+                self._first_uuid = record.uuid
         elif kind == "custom-title" and record.custom_title:
             self.custom_title = record.custom_title
         elif kind == "ai-title" and record.ai_title:
@@ -144,26 +163,6 @@ class ClaudeSurvey(ClaudeBuilder):
             if self._first_uuid is None:  # a fork that `claude -p` made starts with its own prompt
                 self._raw.setdefault("queuedAt", record.timestamp)
         super()._take(record, place)
-
-    def _facts(self, record: ClaudeRecord) -> None:
-        if record.type != "cost":
-            silent = record.type == "session" or (record.kind == "system" and system_said(record) is None)
-            self._time(record, conversation=not silent)
-        if record.cwd and record.cwd != self.cwd:
-            self.cwd = record.cwd
-            self._cwds[record.cwd] = None
-        if record.git_branch and record.git_branch != self._branch:
-            self._branch = record.git_branch
-            self._branches[record.git_branch] = None
-        if record.forked_from is not None and self._origin is None and forked_from(record) != self.session_id:
-            self._origin = forked_from(record)
-        self._version = record.version or self._version
-        self._entrypoint = record.entrypoint or self._entrypoint
-        if self.subagent:
-            self._raw["agentId"] = record.agent_id
-            self._raw.setdefault("sessionId", record.session_id)
-        if self._first_uuid is None and record.kind in ("user", "assistant"):
-            self._first_uuid = record.uuid
 
     def _time(self, record: ClaudeRecord, *, conversation: bool) -> None:
         moment = parse_time(record.timestamp)
@@ -188,17 +187,14 @@ class ClaudeSurvey(ClaudeBuilder):
         said = record.message.id if isinstance(record.message, Body) else None
         self._first_message = self._first_message or said
         if self._asked and said:
-            self._answered(said[-_TELLING:], copied=self.copies.has(record))
+            # The first reply to a prompt. What a session added to the copy that it began with is known by the first
+            # reply of its own, which is among those that its own forks copied.
+            self._asked = False
+            if self.copies.has(record):
+                self._copied_messages.append(said[-_TELLING:])
+            elif self._own_message is None:
+                self._own_message = said[-_TELLING:]
         super()._assistant(record, place)
-
-    def _answered(self, reply: str, *, copied: bool) -> None:
-        """Note the first reply to a prompt. What a session added to the copy that it began with is known by the
-        first reply of its own, which is among those that its own forks copied."""
-        self._asked = False
-        if copied:
-            self._copied_messages.append(reply)
-        elif self._own_message is None:
-            self._own_message = reply
 
     def _cost(self, cost: Cost) -> None:
         self._recorded = add_costs(self._recorded, cost)
@@ -277,7 +273,12 @@ def ends(fd: int, size: int, survey: ClaudeSurvey, *, head: int, tail: int, reac
         return survey.introduced
 
     def ended(new: Iterable[Line]) -> bool:
-        return any(_is_message(line) for line in new)
+        return any(
+            record.timestamp is not None and record.kind in ("user", "assistant")
+            for line in new
+            if not line.too_long and b'"timestamp"' in line.data  # which spares decoding the others
+            for record in BRIEF.all(line.data)[0]
+        )
 
     found = read_ends(fd, size, head, tail, reach=reach, begun=begun, ended=ended)
     position, stop = found.gap
@@ -305,10 +306,3 @@ def _feed(found: Iterable[Line], survey: ClaudeSurvey, start: int = 0) -> int:
         survey.give(line)
         end = line.offset + len(line.data)
     return end
-
-
-def _is_message(line: Line) -> bool:
-    if line.too_long or b'"timestamp"' not in line.data:
-        return False
-    found = BRIEF.all(line.data)[0]
-    return any(record.timestamp is not None and record.kind in ("user", "assistant") for record in found)

@@ -42,8 +42,8 @@ from session_adapters.codex.store import (
 )
 from session_adapters.codex.summary import CodexSurvey, summary_fields, survey_document, survey_rollout
 from session_adapters.growing.counter import Begun, Pairs
+from session_adapters.growing.jsonl_adapter import JsonlAdapter
 from session_adapters.growing.texts import LinesReader
-from session_adapters.jsonl_adapter import JsonlAdapter
 from session_adapters.model import Session, SessionSummary
 from session_adapters.reading.damaged_places import reading_session
 from session_adapters.reading.files import open_file
@@ -121,22 +121,21 @@ class CodexAdapter(JsonlAdapter):
             return ()
         title = self._titles().get(survey.head.session_id, "")
         builds_on_another = survey.head.meta.history_base is not None
-        fold = self._with_bases(source, survey) if exact and builds_on_another else survey.fold
+        fold = survey.fold
+        if exact and builds_on_another:
+            # The counts of a fork by reference include its parent's part.
+            try:
+                transcript = self._open(source, survey.head.session_id, sys.maxsize)[0]
+                while not transcript.complete and transcript.earlier():
+                    pass
+                whole = SessionFold()
+                whole.add(transcript.messages)
+                fold = whole
+            except (SessionMissing, SessionUnreadable):
+                pass  # gone since; the next look says so
         fields = summary_fields(fold, survey.head, survey.builders, title)
         partial = survey.partial or (builds_on_another and not exact)
         return ((_summary(fields, source, survey.size, partial=partial), survey.fold),)
-
-    def _with_bases(self, source: Source, survey: CodexSurvey) -> SessionFold:
-        """The counts of a fork by reference, its parent's part included."""
-        fold = SessionFold()
-        try:
-            transcript = self._open(source, survey.head.session_id, sys.maxsize)[0]
-            while not transcript.complete and transcript.earlier():
-                pass
-            fold.add(transcript.messages)
-        except (SessionMissing, SessionUnreadable):
-            return survey.fold  # gone since; the next look says so
-        return fold
 
     def relate(self, summaries: Sequence[SessionSummary]) -> Sequence[SessionSummary]:
         """See `Adapter.relate`. A session that stands in `sessions` and in `archived_sessions` is one. Renaming
@@ -194,7 +193,14 @@ class CodexAdapter(JsonlAdapter):
     def _open(
         self, source: Source, session_id: str, page: int
     ) -> tuple[CodexTranscript | CodexDocumentTranscript, RolloutHead]:
-        head, own_from = self._identify(source, session_id)
+        own_from = 0  # the byte with which the session's own lines begin
+        with reading_session(self.name, session_id, source.path):
+            if is_document(source.path):
+                head = identify(document_lines(source.path), source.path)
+            else:
+                with open_file(source.path) as fd:
+                    head = identify(lines(fd), source.path)
+                    own_from = own_start(lines(fd), head) if head.copied else 0
         if head.session_id != session_id:
             raise SessionMissing(f"codex session {session_id} is not in {source.path}")
         if is_document(source.path):
@@ -214,15 +220,6 @@ class CodexAdapter(JsonlAdapter):
             raise SessionUnreadable(f"cannot read {source.path}: {reason}")
         return transcript, head
 
-    def _identify(self, source: Source, session_id: str) -> tuple[RolloutHead, int]:
-        """The head, and where the session's own lines begin."""
-        with reading_session(self.name, session_id, source.path):
-            if is_document(source.path):
-                return identify(document_lines(source.path), source.path), 0
-            with open_file(source.path) as fd:
-                head = identify(lines(fd), source.path)
-                return head, own_start(lines(fd), head) if head.copied else 0
-
     def _bases(self, head: RolloutHead) -> Bases:
         """The rollouts that a fork by reference begins with."""
         bases: tuple[Base, ...] = ()
@@ -231,7 +228,12 @@ class CodexAdapter(JsonlAdapter):
         limit: int | None = None
         by_id: dict[str, Source] = {}
         if wanted is not None and wanted.thread_id:
-            by_id = self._by_id()
+            # Rollouts by the id in their name; of copies the one that `find` gives.
+            for source in super().sources(lambda problem: None):
+                other = by_id.get(source.session_id)
+                rank = _rank(source.size, source.layout == ARCHIVED, source.path)
+                if other is None or rank > _rank(other.size, other.layout == ARCHIVED, other.path):
+                    by_id[source.session_id] = source
         while wanted is not None and wanted.thread_id:
             thread = wanted.thread_id
             if thread in seen:
@@ -254,16 +256,6 @@ class CodexAdapter(JsonlAdapter):
             bases = (*bases, Base(thread_id=thread, path=base.path, stop=stop))
             wanted = above.meta.history_base
         return Bases(bases)
-
-    def _by_id(self) -> dict[str, Source]:
-        """Rollouts by the id in their name; of copies the one that `find` gives."""
-        found: dict[str, Source] = {}
-        for source in super().sources(lambda problem: None):
-            other = found.get(source.session_id)
-            rank = _rank(source.size, source.layout == ARCHIVED, source.path)
-            if other is None or rank > _rank(other.size, other.layout == ARCHIVED, other.path):
-                found[source.session_id] = source
-        return found
 
     def text_reader(self, source: Source) -> LinesReader | None:
         """See `Adapter.text_reader`."""

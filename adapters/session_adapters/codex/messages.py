@@ -19,13 +19,15 @@ from session_adapters.codex.records import (
     LINE,
     Payload,
     attachments_of,
+    cwd_in,
     is_injected,
     is_stray,
     read_output,
+    reasoning_of,
     text_of,
 )
 from session_adapters.codex.records import RolloutLine as Record
-from session_adapters.codex.tokens import HIDDEN_CALL, TokenBuilder
+from session_adapters.codex.tokens import TokenBuilder, is_summary_call
 from session_adapters.model import Message, MessageKind, ToolCall, ToolResult
 from session_adapters.reading.decoding import RecordDecoder
 from session_adapters.reading.lines import Line
@@ -64,13 +66,13 @@ class CodexBuilder(TokenBuilder):
         self.turn: bool | None = None
         """Whether a turn is being worked on; None where nothing was read of turns."""
         self._events: dict[str, Callable[[Payload, datetime | None], None]] = {
-            "user_message": self._user_event,
+            "user_message": lambda event, when: self._prompt(event.message or "", when),
             "item_completed": self._item_event,
-            "agent_message": self._agent_event,
+            "agent_message": lambda event, when: self._hear(event.message or "", self.at, when),
             "task_started": self._task_started,
             "task_complete": self._task_complete,
             "turn_aborted": self._turn_aborted,
-            "error": self._error_event,
+            "error": lambda event, when: self._error(event.message or "unknown error", when),
         }
 
     @classmethod
@@ -103,27 +105,32 @@ class CodexBuilder(TokenBuilder):
             self.newest = max(self.newest or when, when)
         payload = record.payload
         if self._spoken is not None and (payload is None or payload.role != "assistant"):
-            self._flush_spoken()
+            # No item follows that repeats what an event said: it is shown from there.
+            (text, item_id, said_at), self._spoken = self._spoken, None
+            if text:
+                index = self._reply(item_id, said_at, above=("content", "tool_calls"))
+                message = self.messages[index]
+                self.change(index, replace(message, content=text, timestamp=said_at or message.timestamp))
+                self._said = index
         if payload is None:
-            self._bare(record, when)
+            if record.record_type is None and (record.type is not None or record.role is not None):
+                self._item(record, when, bare=True)
+            elif record.record_type is None and record.id is not None:
+                self._context(record.model, record.cwd)
         elif record.type == "response_item":
             self._item(payload, when, bare=False)
         elif record.type == "event_msg":
-            self._event(record, payload, when)
+            if payload.type == "token_count" and payload.info is not None:
+                self.count_event(payload.info, recorded=record.ordinal is not None)
+            handle = self._events.get(payload.type or "")
+            if handle is not None:
+                handle(payload, when)
         elif record.type == "turn_context":
             self._context(payload.model, payload.cwd)
         elif record.type == "token_usage_record" and payload.usage is not None:
             self.count_record(payload.response_id, payload.usage, payload.thread_token_usage)
         elif record.type == "compacted":
             self._compacted(payload.message or "", when)
-
-    def _bare(self, record: Record, when: datetime | None) -> None:
-        if record.record_type is not None:
-            return
-        if record.type is not None or record.role is not None:
-            self._item(record, when, bare=True)
-        elif record.id is not None:
-            self._context(record.model, record.cwd)
 
     def _context(self, model: str | None, cwd: str | None) -> None:
         self.model = model or self.model
@@ -141,9 +148,21 @@ class CodexBuilder(TokenBuilder):
             if item.role == "user":
                 self._user_item(item, when, bare=bare)
             elif item.role == "assistant":
-                self._assistant_item(item, when)
+                self._spoken = None
+                text = text_of(item.content)
+                images = attachments_of(item.content)
+                said = self._said is not None and self._said == len(self.messages) - 1
+                if said and self.messages[-1].content == text:
+                    self._said = None  # by its event
+                elif text or images:
+                    index = self._reply(item.id, when, above=("content", "tool_calls"))
+                    message = self.messages[index]
+                    at = when or message.timestamp
+                    self.change(index, replace(message, content=text, attachments=images, timestamp=at))
+                if item.usage is not None:
+                    self.count_inline(item.usage)
         elif kind == "reasoning":
-            thinking = _reasoning_of(item)
+            thinking = reasoning_of(item)
             if thinking:
                 index = self._reply(item.id, when, above=("content", "tool_calls"))
                 message = self.messages[index]
@@ -153,21 +172,6 @@ class CodexBuilder(TokenBuilder):
             self._output(item, when)
         elif kind.endswith("_call"):
             self._call(item, kind, when)
-
-    def _assistant_item(self, item: Payload, when: datetime | None) -> None:
-        self._spoken = None
-        text = text_of(item.content)
-        images = attachments_of(item.content)
-        said = self._said is not None and self._said == len(self.messages) - 1
-        if said and self.messages[-1].content == text:
-            self._said = None  # by its event
-        elif text or images:
-            index = self._reply(item.id, when, above=("content", "tool_calls"))
-            message = self.messages[index]
-            at = when or message.timestamp
-            self.change(index, replace(message, content=text, attachments=images, timestamp=at))
-        if item.usage is not None:
-            self.count_inline(item.usage)
 
     def _reply(self, item_id: str | None, when: datetime | None, *, above: tuple[str, ...] = ()) -> int:
         """Index of the message that takes the next part of a reply; a new one if a field in `above`, which
@@ -212,7 +216,7 @@ class CodexBuilder(TokenBuilder):
         if text.startswith(SHELL):
             kind = "command"
         if bare and injected and not self.inherited:
-            self.cwd = _cwd_in(text) or self.cwd
+            self.cwd = cwd_in(text) or self.cwd
         index = self._say("user", text, kind, item_id=item.id, when=when, attachments=images)
         self.open = None
         self.candidate = None if bare or injected else index
@@ -241,11 +245,10 @@ class CodexBuilder(TokenBuilder):
     def _compacted(self, text: str, when: datetime | None) -> None:
         """`replacement_history` repeats what is there already and is not read."""
         index = len(self.messages) - 1
-        marker = Message(
-            role="system", kind="compaction", id=self.at, timestamp=when, model=self.model, inherited=self.inherited
-        )
+        more: dict[str, Any] = {"timestamp": when, "model": self.model, "inherited": self.inherited}
+        marker = Message(role="system", kind="compaction", id=self.at, **more)
         last = self.messages[index] if self.messages else None
-        if last is not None and _is_summary_call(last, text):
+        if last is not None and is_summary_call(last, text):
             spent = replace(marker, token_usage=last.token_usage, usage_key=last.usage_key)
             self.change(index, spent)
         else:
@@ -256,25 +259,12 @@ class CodexBuilder(TokenBuilder):
 
     # Events ------------------------------------------------------------------------------------------------
 
-    def _event(self, record: Record, event: Payload, when: datetime | None) -> None:
-        if event.type == "token_count" and event.info is not None:
-            self.count_event(event.info, recorded=record.ordinal is not None)
-        handle = self._events.get(event.type or "")
-        if handle is not None:
-            handle(event, when)
-
-    def _user_event(self, event: Payload, when: datetime | None) -> None:
-        self._prompt(event.message or "", when)
-
     def _item_event(self, event: Payload, when: datetime | None) -> None:
         item = event.item
         if item is not None and item.type == "UserMessage":
             self._prompt(text_of(item.content), when)
         elif item is not None and item.type == "AgentMessage":
             self._hear(text_of(item.content), item.id or self.at, when)
-
-    def _agent_event(self, event: Payload, when: datetime | None) -> None:
-        self._hear(event.message or "", self.at, when)
 
     def _hear(self, text: str, item_id: str, when: datetime | None) -> None:
         """What an event says: the next item repeats it, or the last one said it."""
@@ -294,16 +284,6 @@ class CodexBuilder(TokenBuilder):
             self._say("user", text, when=when)
             self.echo, self.open = text, None
 
-    def _flush_spoken(self) -> None:
-        """Show what an event said, if no item followed."""
-        if self._spoken is not None:
-            (text, item_id, when), self._spoken = self._spoken, None
-            if text:
-                index = self._reply(item_id, when, above=("content", "tool_calls"))
-                message = self.messages[index]
-                self.change(index, replace(message, content=text, timestamp=when or message.timestamp))
-                self._said = index
-
     @property
     def activity(self) -> Activity:
         """See `Builder.activity`. What is said in the middle of a turn is not the last of it."""
@@ -321,9 +301,6 @@ class CodexBuilder(TokenBuilder):
         text = error.get("message") if isinstance(error, dict) else error
         if isinstance(text, str) and text:
             self._error(text, when)
-
-    def _error_event(self, event: Payload, when: datetime | None) -> None:
-        self._error(event.message or "unknown error", when)
 
     def _error(self, text: str, when: datetime | None) -> None:
         last = self.messages[-1] if self.messages else None
@@ -347,29 +324,3 @@ class CodexBuilder(TokenBuilder):
     def settled(self) -> int:
         """See `Builder.settled`."""
         return max(0, min(at for at in (self.open, self.candidate, len(self.messages) - 1) if at is not None))
-
-
-def _is_summary_call(message: Message, summary: str) -> bool:
-    """Whether `message`, right above a compaction, is the reply that became its summary, or stands for one."""
-    if message.content == HIDDEN_CALL:
-        return True
-    if message.role != "assistant" or message.tool_calls:
-        return False
-    said = message.content.strip()
-    return bool(said) and said in summary
-
-
-def _reasoning_of(item: Payload) -> str:
-    """What is readable of a model's reasoning; encrypted reasoning is not."""
-    parts = item.summary if isinstance(item.summary, list) and item.summary else item.content
-    if not isinstance(parts, list):
-        return ""
-    return "\n\n".join(part.text for part in parts if part.text)
-
-
-_CWD = re.compile(r"<cwd>([^<\n]+)</cwd>|^Current working directory: (.+)$", re.MULTILINE)
-
-
-def _cwd_in(text: str) -> str | None:
-    found = _CWD.search(text, 0, 4000)
-    return (found[1] or found[2]) if found else None

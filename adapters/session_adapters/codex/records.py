@@ -39,10 +39,12 @@ __all__ = [
     "RolloutLine",
     "TokenInfo",
     "attachments_of",
+    "cwd_in",
     "is_injected",
     "is_stray",
     "normalised",
     "read_output",
+    "reasoning_of",
     "text_of",
 ]
 
@@ -175,6 +177,7 @@ PROBE = Decoder(Probe)
 
 _INJECTED = re.compile(r"\s*(?:<[a-z][a-z_ -]*>|# AGENTS\.md instructions)", re.IGNORECASE)
 _IMAGE_TAG = re.compile(r"\s*</?image\b[^>]*>\s*")
+_CWD = re.compile(r"<cwd>([^<\n]+)</cwd>|^Current working directory: (.+)$", re.MULTILINE)
 _HEADED = ("Chunk ID:", "Exit code:", "Wall time:")
 _EXIT = re.compile(r"^(?:Exit code:|Process exited with code) (-?\d+)$", re.MULTILINE)
 _WALL = re.compile(r"^Wall time: (\d{1,9}(?:\.\d+)?) seconds?$", re.MULTILINE)
@@ -198,11 +201,25 @@ def is_injected(text: str) -> bool:
     return _INJECTED.match(text) is not None
 
 
+def cwd_in(text: str) -> str | None:
+    """The directory that such a text names."""
+    found = _CWD.search(text, 0, 4000)
+    return (found[1] or found[2]) if found else None
+
+
 def text_of(content: list[CodexContent] | str | None) -> str:
     """The text parts of a message; the tags that stand around an image are left out."""
     if not isinstance(content, list):
         return content or ""
     return "\n".join(part.text for part in content if part.text and not _IMAGE_TAG.fullmatch(part.text))
+
+
+def reasoning_of(item: Payload) -> str:
+    """What is readable of a model's reasoning; encrypted reasoning is not."""
+    parts = item.summary if isinstance(item.summary, list) and item.summary else item.content
+    if not isinstance(parts, list):
+        return ""
+    return "\n\n".join(part.text for part in parts if part.text)
 
 
 def attachments_of(content: list[CodexContent] | str | None) -> tuple[Attachment, ...]:
@@ -255,7 +272,10 @@ def read_output(value: Any) -> Output:
     """Take apart the output of a call: a text (with the exit code in its first lines, or in a JSON envelope in
     older versions), a list of parts, or `{content, success}`."""
     if isinstance(value, list):
-        return _parts_output(value)
+        parts = [item for item in value if isinstance(item, dict)]
+        texts = [item["text"] for item in parts if isinstance(item.get("text"), str)]
+        images = tuple(_image(item["image_url"]) for item in parts if item.get("image_url"))
+        return Output("\n".join(texts), attachments=images)
     if isinstance(value, dict) and ("content" in value or "content_items" in value):
         inner = read_output(value.get("content_items") or value.get("content"))
         return inner._replace(is_error=inner.is_error or value.get("success") is False)
@@ -269,13 +289,6 @@ def read_output(value: Any) -> Output:
     found, wall = _EXIT.search(head), _WALL.search(head)
     failed = int(found[1]) != 0 if found else head.endswith("aborted by user")
     return Output(value, failed, round(float(wall[1]) * 1000) if wall else None)
-
-
-def _parts_output(value: list[Any]) -> Output:
-    parts = [item for item in value if isinstance(item, dict)]
-    texts = [item["text"] for item in parts if isinstance(item.get("text"), str)]
-    images = tuple(_image(item["image_url"]) for item in parts if item.get("image_url"))
-    return Output("\n".join(texts), attachments=images)
 
 
 def _json_output(value: str) -> Output:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from pathlib import PurePath
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from msgspec import Struct
 
@@ -73,30 +73,29 @@ class RolloutHead(NamedTuple):
 def identify(first_lines: Iterable[Line], path: str) -> RolloutHead:
     """The id is that of the FIRST `session_meta`: in an old fork the parent's comes second. Codex finds rollouts by
     the uuid in their name, so where the two differ (damage, a copy under another name) the name tells."""
-    named = name_id(path) or PurePath(path).stem
+    named = name_id(path)
+    expected = named or PurePath(path).stem
     meta: Payload | None = None
     bare, copied = False, ""
     for offset, record in ((line.offset, record) for line in first_lines for record in LINE.all(line.data)[0]):
         found = record.payload if record.type == "session_meta" else None
-        if found is None and meta is None and _is_header(record):
+        if (
+            found is None
+            and meta is None
+            and record.type is None
+            and record.record_type is None
+            and record.payload is None
+            and record.id
+        ):
             meta, bare = record, True
         elif found is None:
             break
-        elif meta is None and (offset == 0 or found.id == named):
+        elif meta is None and (offset == 0 or found.id == expected):
             meta = found
         elif found.id and not copied and (meta is None or found.id != meta.id):
             copied = found.id
-    return _head(meta, bare, copied, path)
-
-
-def _is_header(record: Any) -> bool:
-    return record.type is None and record.record_type is None and record.payload is None and bool(record.id)
-
-
-def _head(meta: Payload | None, bare: bool, copied: str, path: str) -> RolloutHead:
     own = meta if meta is not None else Payload()
-    named = name_id(path)
-    session_id = own.id or named or PurePath(path).stem
+    session_id = own.id or expected
     if is_uuid(named) or (bare and not is_rollout(path)):
         session_id = named
     return RolloutHead(session_id, own, bare, copied, None if own.timestamp else _name_time(path, named))

@@ -16,8 +16,8 @@ from msgspec import Struct
 
 from session_adapters.activity import Activity
 from session_adapters.codex.messages import CodexBuilder
+from session_adapters.growing.jsonl_adapter import JsonlTranscript
 from session_adapters.growing.texts import turn_start
-from session_adapters.jsonl_adapter import JsonlTranscript
 from session_adapters.model import Message, Problem
 from session_adapters.reading.damaged_places import Damage, reason_of
 from session_adapters.reading.ends import marked_lines
@@ -124,7 +124,10 @@ class CodexTranscript(JsonlTranscript[CodexBuilder]):
                 complete = room > 0
                 if not complete:
                     break
-                start = self._start_of(base, room)
+                start = 0
+                if base.stop > room:
+                    with open_file(base.path) as fd:
+                        start = turn_start(self.builder, fd, base.stop, room)
                 read.append((base, start))
                 room -= base.stop - start
                 complete = start == 0
@@ -133,36 +136,25 @@ class CodexTranscript(JsonlTranscript[CodexBuilder]):
             self._base_problems = []
             self.builder.from_start = complete
             if complete and self._bases.lost:
-                self._say_lost()
-            for base, start in reversed(read):
-                self._give(base, start)
+                lost = self._bases.lost
+                notice = Message(role="system", kind="notice", id="lost", content=lost, inherited=True)
+                self.builder.add(notice)
+                self._base_problems.append(self.problem(lost))
+            for base, start in reversed(read):  # the nearest was looked at first, and is told last
+                builder = self.builder
+                builder.base = base.thread_id
+                with open_file(base.path) as fd:
+                    for line in lines(fd, start, base.stop):
+                        builder.give(line)
+                builder.base = ""
+                self._base_problems += builder.damaged.problems(self.agent, base.path, base.thread_id)
+                builder.damaged = Damage()  # those of the next file stand at offsets of its own
         except OSError as error:
             self._bases = self._bases.without(base.path, error)
-            self.builder = self._new_builder()
+            self.builder = self._new_builder()  # without what it was given of a base that broke off
             return self._lead(wanted)
         self._led = sum(base.stop - start for base, start in read) if complete else max(wanted, 0)
         return complete
-
-    def _start_of(self, base: Base, page: int) -> int:
-        if base.stop <= page:
-            return 0
-        with open_file(base.path) as fd:
-            return turn_start(self.builder, fd, base.stop, page)
-
-    def _say_lost(self) -> None:
-        lost = self._bases.lost
-        self.builder.add(Message(role="system", kind="notice", id="lost", content=lost, inherited=True))
-        self._base_problems.append(self.problem(lost))
-
-    def _give(self, base: Base, start: int) -> None:
-        builder = self.builder
-        builder.base = base.thread_id
-        with open_file(base.path) as fd:
-            for line in lines(fd, start, base.stop):
-                builder.give(line)
-        builder.base = ""
-        self._base_problems += builder.damaged.problems(self.agent, base.path, base.thread_id)
-        builder.damaged = Damage()
 
     def refresh(self) -> Change:
         """See `Transcript.refresh`. What could not be read of the beginning is read when that can be."""

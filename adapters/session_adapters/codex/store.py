@@ -131,8 +131,11 @@ class ThreadNames:
         home = codex_home(environment)
         index = self._read(home / "session_index.jsonl", lambda path: file_stamp(path.stat()), _read_lines, report)
         has_own = environment.variables.get("CODEX_SQLITE_HOME", "").strip()
-        state = _newest_state(environment.path("CODEX_SQLITE_HOME") if has_own else home)
-        rows = self._read(state, database_stamp, _read_rows, report) if state is not None else {}
+        folder = environment.path("CODEX_SQLITE_HOME") if has_own else home
+        names = names_in(folder, lambda path, error: None)  # where the sessions are it is said
+        # The number grows with the agent's versions: the newest that was here keeps its names in the largest.
+        found = [(int(match[1]), match[0]) for name in names if (match := _STATE.fullmatch(name))]
+        rows = self._read(folder / max(found)[1], database_stamp, _read_rows, report) if found else {}
         return {**rows, **index}
 
     def _read(
@@ -156,13 +159,6 @@ class ThreadNames:
         for reason in known[2]:
             report(Problem(agent="codex", path=str(path), reason=reason))
         return known[1]
-
-
-def _newest_state(folder: Path) -> Path | None:
-    """The database of the newest version that was here."""
-    names = names_in(folder, lambda path, error: None)  # where the sessions are it is said
-    found = [(int(match[1]), match[0]) for name in names if (match := _STATE.fullmatch(name))]
-    return folder / max(found)[1] if found else None
 
 
 def _read_rows(path: Path) -> tuple[dict[str, str], list[str]]:
@@ -218,14 +214,9 @@ def held_locks(home: Path, proc: Path) -> Mapping[str, Liveness]:
             continue
         session_id, path, status = known
         device = (os.major(status.st_dev), os.minor(status.st_dev))
-        if lock.device == device or _has_open(proc, lock.pid, path):
+        if lock.device == device or os.path.realpath(path) in open_files(proc, lock.pid):
             found[session_id] = Liveness(pid=lock.pid)
     return found
-
-
-def _has_open(proc: Path, pid: int, path: Path) -> bool:
-    wanted = os.path.realpath(path)
-    return any(target == wanted for target in open_files(proc, pid))
 
 
 def open_rollouts(folders: list[Path], proc: Path) -> Mapping[str, Liveness]:

@@ -49,6 +49,10 @@ def summary_fields(
     # A header that is lost tells nothing; the newest message is no stand-in, or the session would move up.
     known = [when for when in (head.named_at, *(one.first for one in made)) if when is not None]
     created = from_iso(meta.timestamp) or min(known, default=EPOCH)
+    # Where the thread was started: a name, or for helpers an object with one key.
+    source = meta.source if isinstance(meta.source, str) and meta.source else None
+    if isinstance(meta.source, dict):
+        source = next((key for key, value in meta.source.items() if value is not None), None)
     return {
         **fold.fields(),
         "agent": "codex",
@@ -61,7 +65,7 @@ def summary_fields(
         "models": models,
         "cwd": next((one.cwd for one in reversed(made) if one.cwd), None) or meta.cwd,
         "git_branch": meta.git.branch if meta.git else None,
-        "source": _source(meta.source),
+        "source": source,
         "kind": relation.kind,
         "parent_id": relation.parent_id,
         "forked_from": relation.forked_from,
@@ -86,13 +90,6 @@ def _raw(fold: SessionFold, head: RolloutHead) -> dict[str, Any]:
         "inheritedMessages": fold.inherited,
     }
     return {name: value for name, value in facts.items() if value}
-
-
-def _source(source: Any) -> str | None:
-    """Where the thread was started: a name, or for helpers an object with one key."""
-    if isinstance(source, dict):
-        return next((key for key, value in source.items() if value is not None), None)
-    return source if isinstance(source, str) and source else None
 
 
 # A whole rollout --------------------------------------------------------------------------------------------

@@ -15,9 +15,9 @@ from session_adapters.codex.records import CodexUsage, TokenInfo, normalised
 from session_adapters.model import Message, TokenUsage
 from session_adapters.transcript import Builder
 
-__all__ = ["HIDDEN_CALL", "TokenBuilder", "minus"]
+__all__ = ["TokenBuilder", "is_summary_call", "minus"]
 
-HIDDEN_CALL = "(a model call without a visible reply)"
+_HIDDEN_CALL = "(a model call without a visible reply)"
 """Content of the notice that carries the tokens of such a call."""
 
 
@@ -66,13 +66,19 @@ class TokenBuilder(Builder):
 
     def count_event(self, info: TokenInfo, *, recorded: bool) -> None:
         """`token_count`: counts when the total moved. `recorded`: the version writes records too."""
-        self._note_window(info.model_context_window or 0)
+        window = info.model_context_window or 0
+        if window > 0 and window != self.window:
+            # A record of the same call stands above, and does not tell the model's window.
+            self.window = window
+            spent = (at for at in range(len(self.messages) - 1, -1, -1) if self.messages[at].token_usage is not None)
+            if (at := next(spent, None)) is not None and not self.messages[at].context_window:
+                self.change(at, replace(self.messages[at], context_window=window))
         total, last = info.total_token_usage, info.last_token_usage
         usage = last if last is not None else total
         if usage is None or self.echoes(total, last):
             return
         tokens = normalised(usage)
-        if not tokens.total:
+        if not tokens.total:  # after a compaction an event has zeros
             return
         self._note_total(total, usage)
         figures = total or usage
@@ -83,18 +89,10 @@ class TokenBuilder(Builder):
         """Whether these figures were counted already: the total stands where it stood, or a record gave them."""
         return (total is not None and total == self.total) or (last is not None and last == self._last)
 
-    def _note_window(self, window: int) -> None:
-        """The model's window; a record of the same call stands above, and does not tell it."""
-        if window <= 0 or window == self.window:
-            return
-        self.window = window
-        counted = (at for at in range(len(self.messages) - 1, -1, -1) if self.messages[at].token_usage is not None)
-        if (at := next(counted, None)) is not None and not self.messages[at].context_window:
-            self.change(at, replace(self.messages[at], context_window=window))
-
     def _note_total(self, total: CodexUsage | None, usage: CodexUsage) -> None:
         if total is None:
             return
+        # A fork's total goes on from its parent's: what it was before the first own call is no part of it.
         if self.baseline is None and not self.inherited:
             self.baseline = minus(total, usage)
         self.total = total
@@ -108,7 +106,7 @@ class TokenBuilder(Builder):
             self.add(
                 Message(
                     role="system",
-                    content=HIDDEN_CALL,
+                    content=_HIDDEN_CALL,
                     id=self.at,
                     kind="notice",
                     token_usage=usage,
@@ -141,3 +139,13 @@ def minus(total: CodexUsage, usage: CodexUsage) -> CodexUsage:
         output_tokens=(total.output_tokens or 0) - (usage.output_tokens or 0),
         reasoning_output_tokens=(total.reasoning_output_tokens or 0) - (usage.reasoning_output_tokens or 0),
     )
+
+
+def is_summary_call(message: Message, summary: str) -> bool:
+    """Whether `message`, right above a compaction, is the reply that became its summary, or stands for one."""
+    if message.content == _HIDDEN_CALL:
+        return True
+    if message.role != "assistant" or message.tool_calls:
+        return False
+    said = message.content.strip()
+    return bool(said) and said in summary

@@ -31,7 +31,7 @@ from session_adapters.copilot.store import (
 from session_adapters.copilot.summary import CopilotSurvey, fork_time, relate, summary_fields, survey_events
 from session_adapters.copilot.workspace import Workspace, read_workspace
 from session_adapters.growing.counter import Begun, Pairs
-from session_adapters.jsonl_adapter import JsonlAdapter, JsonlTranscript
+from session_adapters.growing.jsonl_adapter import JsonlAdapter, JsonlTranscript
 from session_adapters.model import Message, Problem, Session, SessionSummary
 from session_adapters.reading.damaged_places import reading_session
 from session_adapters.reading.folders import problem_in, report_damage

@@ -79,8 +79,15 @@ class CopilotBuilder(CountingBuilder):
     def take(self, found: CopilotEvent) -> None:
         """Take in one event."""
         data = found.data
-        if isinstance(data, HelperStarted) and data.tool_call_id:
-            self._name_helper(data.tool_call_id, found.agent)
+        if isinstance(data, HelperStarted) and data.tool_call_id and found.agent != self._agent:
+            # The call that began the helper is its caller's: it is told whom it began.
+            self._helpers[data.tool_call_id] = found.agent
+            place = self._calls.get(data.tool_call_id)
+            if place is not None:
+                index, position = place
+                calls = list(self.messages[index].tool_calls)
+                calls[position] = replace(calls[position], subagent_id=helper_id(self._session_id, found.agent))
+                self.change(index, replace(self.messages[index], tool_calls=tuple(calls)))
         if found.agent != self._agent:
             if isinstance(data, Reply):
                 self.totals.helpers += whole(data.output_tokens)
@@ -133,17 +140,14 @@ class CopilotBuilder(CountingBuilder):
     def _done(self, found: CopilotEvent, data: Done) -> None:
         output, failed = output_of(data)
         result = ToolResult(tool_call_id=data.tool_call_id or "", output=output, is_error=failed)
-        more = self._facts_of(result.tool_call_id, self._running.pop(result.tool_call_id, None), found.time)
-        linked = self.link(result, **more)
-        self._say(found, "tool", "", "message", tool_result=linked, attachments=result_attachments(data))
-
-    def _facts_of(self, call: str, start: datetime | None, end: datetime | None) -> dict[str, object]:
+        begun, ended = self._running.pop(result.tool_call_id, None), found.time
         facts: dict[str, object] = {}
-        if start is not None and end is not None and end >= start:
-            facts["duration_ms"] = round((end - start).total_seconds() * 1000)
-        if helper := self._helper_of(call):
+        if begun is not None and ended is not None and ended >= begun:
+            facts["duration_ms"] = round((ended - begun).total_seconds() * 1000)
+        if helper := self._helper_of(result.tool_call_id):
             facts["subagent_id"] = helper
-        return facts
+        linked = self.link(result, **facts)
+        self._say(found, "tool", "", "message", tool_result=linked, attachments=result_attachments(data))
 
     def _compaction(self, found: CopilotEvent, data: Compacted) -> None:
         spent = data.compaction_tokens_used
@@ -163,20 +167,20 @@ class CopilotBuilder(CountingBuilder):
         if data.summary_content:
             self._say(found._replace(id=f"{found.id}#1"), "system", data.summary_content, "summary")
 
-    def _cleared(self, found: CopilotEvent, data: Noted) -> None:
-        self._say(found, "system", "Context cleared", "compaction")
-
     def _noted(self, found: CopilotEvent, data: Noted) -> None:
-        text = words(data.message) or words(data.content)
+        kind: MessageKind = "notice"
+        if found.type == "abort":
+            reason = words(data.reason)
+            text = f"Interrupted ({reason})" if reason else "Interrupted"
+        elif found.type == "session.truncation":
+            text = "Older messages were left out of what the model sees"
+        elif found.type == "session.context_cleared":
+            text, kind = "Context cleared", "compaction"
+        else:
+            text = words(data.message) or words(data.content)
+            kind = "error" if found.type == "session.error" else "notice"
         if text:
-            self._say(found, "system", text, "error" if found.type == "session.error" else "notice")
-
-    def _aborted(self, found: CopilotEvent, data: Noted) -> None:
-        reason = words(data.reason)
-        self._say(found, "system", f"Interrupted ({reason})" if reason else "Interrupted", "notice")
-
-    def _truncated(self, found: CopilotEvent, data: Noted) -> None:
-        self._say(found, "system", "Older messages were left out of what the model sees", "notice")
+            self._say(found, "system", text, kind)
 
     def _say(self, found: CopilotEvent, role: Role, text: str, kind: MessageKind, **more: Any) -> None:
         self.add(self._message(found, role, text, kind, **more))
@@ -238,17 +242,6 @@ class CopilotBuilder(CountingBuilder):
         agent = self._helpers.get(call or "")
         return helper_id(self._session_id, agent) if agent else None
 
-    def _name_helper(self, call: str, agent: str) -> None:
-        if agent == self._agent:
-            return
-        self._helpers[call] = agent
-        place = self._calls.get(call)
-        if place is not None:
-            index, position = place
-            calls = list(self.messages[index].tool_calls)
-            calls[position] = replace(calls[position], subagent_id=helper_id(self._session_id, agent))
-            self.change(index, replace(self.messages[index], tool_calls=tuple(calls)))
-
     def _rewind(self, found: CopilotEvent, data: Rewound) -> None:
         if data.event_ids:
             self._undo(0, set(data.event_ids))
@@ -274,17 +267,17 @@ _SETTLING = frozenset(
     ("assistant.turn_end", "user.message", "session.error", "session.resume", "session.shutdown", "abort")
 )
 _TAKE: Mapping[str, Callable[[CopilotBuilder, CopilotEvent, Any], None]] = {
-    "abort": CopilotBuilder._aborted,
+    "abort": CopilotBuilder._noted,
     "assistant.message": CopilotBuilder._reply,
     "permission.completed": CopilotBuilder._answered,
     "permission.requested": CopilotBuilder._ask,
     "session.compaction_complete": CopilotBuilder._compaction,
-    "session.context_cleared": CopilotBuilder._cleared,
+    "session.context_cleared": CopilotBuilder._noted,
     "session.error": CopilotBuilder._noted,
     "session.info": CopilotBuilder._noted,
     "session.shutdown": CopilotBuilder._shutdown,
     "session.snapshot_rewind": CopilotBuilder._rewind,
-    "session.truncation": CopilotBuilder._truncated,
+    "session.truncation": CopilotBuilder._noted,
     "session.usage_record": CopilotBuilder._usage,
     "session.warning": CopilotBuilder._noted,
     "system.notification": CopilotBuilder._noted,

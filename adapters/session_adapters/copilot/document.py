@@ -125,7 +125,10 @@ class DocumentBuilder(Builder):
         if role == "system" and self._history:
             return  # the request's own instructions
         place = row.id or f"#{line.offset}"
-        result = self._result(row, text) if role == "tool" else None
+        result: ToolResult | None = None
+        if role == "tool":
+            call = row.tool_call_id or row.chat_call_id or ""
+            result = self.link(ToolResult(tool_call_id=call, tool_name=row.name or "", output=text))
         usage = _tokens(row.token_usage or row.usage)
         self.add(
             Message(
@@ -144,10 +147,6 @@ class DocumentBuilder(Builder):
                 attachments=attached,
             )
         )
-
-    def _result(self, row: _Row, text: str) -> ToolResult:
-        call = row.tool_call_id or row.chat_call_id or ""
-        return self.link(ToolResult(tool_call_id=call, tool_name=row.name or "", output=text))
 
 
 class CopilotDocument:

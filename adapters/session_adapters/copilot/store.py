@@ -17,7 +17,7 @@ from session_adapters.base import Environment, Liveness, Report, Root, Source
 from session_adapters.model import Problem
 from session_adapters.proc import flocks, open_files
 from session_adapters.reading.files import file_stamp
-from session_adapters.reading.folders import is_folder, may_be_folder
+from session_adapters.reading.folders import is_directory, is_folder, may_be_folder
 from session_adapters.text import scrub
 
 __all__ = [
@@ -73,23 +73,20 @@ def list_sources(root: Root, report: Report) -> Iterator[Source]:
         report(_problem(str(root.path), f"the folder cannot be read: {error.strerror or error}"))
         return
     for entry in entries:
-        source = _source(entry, root, report)
+        path, layout, session_id = entry.path, root.layout, ""
+        # What begins with a dot is no session: Copilot keeps its `.session-operation-locks` here, too.
+        if root.layout == EVENTS and not entry.name.startswith("."):
+            if entry.name.endswith(".jsonl"):
+                layout, session_id = FLAT, entry.name.removesuffix(".jsonl")
+            elif is_directory(entry):
+                path, session_id = os.path.join(entry.path, "events.jsonl"), entry.name  # noqa: PTH118 - per session
+        elif root.layout == HISTORY and (match := _HISTORY_NAME.fullmatch(entry.name)):
+            session_id = match[1]
+        elif root.layout == DOCUMENT and entry.name.endswith(".json"):
+            session_id = entry.name.removesuffix(".json")
+        source = _file(path, layout, scrub(session_id), root, report) if session_id else None
         if source is not None:
             yield source
-
-
-def _source(entry: os.DirEntry[str], root: Root, report: Report) -> Source | None:
-    path, layout, session_id = entry.path, root.layout, ""
-    if root.layout == EVENTS and not entry.name.startswith("."):
-        if entry.name.endswith(".jsonl"):
-            layout, session_id = FLAT, entry.name.removesuffix(".jsonl")
-        elif _is_folder(entry):
-            path, session_id = os.path.join(entry.path, "events.jsonl"), entry.name  # noqa: PTH118 - per session
-    elif root.layout == HISTORY and (match := _HISTORY_NAME.fullmatch(entry.name)):
-        session_id = match[1]
-    elif root.layout == DOCUMENT and entry.name.endswith(".json"):
-        session_id = entry.name.removesuffix(".json")
-    return _file(path, layout, scrub(session_id), root, report) if session_id else None
 
 
 def _file(path: str, layout: str, session_id: str, root: Root, report: Report) -> Source | None:
@@ -107,34 +104,23 @@ def _file(path: str, layout: str, session_id: str, root: Root, report: Report) -
         return None
     if not status.st_size:
         return None
+    workspace: tuple[int, ...] = ()
+    if layout == EVENTS:
+        try:
+            beside = os.stat(path.removesuffix("events.jsonl") + "workspace.yaml")  # noqa: PTH116
+            workspace = (beside.st_size, beside.st_mtime_ns)  # a session is renamed there alone
+        except OSError:
+            pass  # none that can be looked at: the events alone make the stamp
     return Source(
         agent="copilot",
         path=path,
-        stamp=(*file_stamp(status), *_workspace_stamp(path, layout)),
+        stamp=(*file_stamp(status), *workspace),
         session_id=session_id,
         root=str(root.path),
         layout=layout,
         size=status.st_size,
         modified=status.st_mtime,
     )
-
-
-def _workspace_stamp(path: str, layout: str) -> tuple[int, ...]:
-    """A session is renamed in `workspace.yaml` alone."""
-    if layout != EVENTS:
-        return ()
-    try:
-        status = os.stat(path.removesuffix("events.jsonl") + "workspace.yaml")  # noqa: PTH116
-    except OSError:
-        return ()
-    return (status.st_size, status.st_mtime_ns)
-
-
-def _is_folder(entry: os.DirEntry[str]) -> bool:
-    try:
-        return entry.is_dir()
-    except OSError:  # a circle of links, or in a folder that may not be entered
-        return False
 
 
 def _problem(path: str, reason: str, session_id: str = "") -> Problem:

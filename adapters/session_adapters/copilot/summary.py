@@ -182,7 +182,10 @@ class CopilotSurvey:
         self.events += 1
         data = found.data
         if self.events == 2 and self.start is not None:
-            self._fork_if_older(found)
+            # In a fork the start is its own and everything behind it was copied, with its time.
+            created = self.created
+            if created is not None and found.time is not None and found.time < created:
+                self.began = self.main.builder.began = created
         if found.agent:
             part = self.parts.get(found.agent)
             if part is None:
@@ -202,12 +205,6 @@ class CopilotSurvey:
             self._facts(found)
         self.main.builder.take(found)
 
-    def _fork_if_older(self, found: CopilotEvent) -> None:
-        """In a fork the start is its own and everything behind it was copied, with its time."""
-        created = self.created
-        if created is not None and found.time is not None and found.time < created:
-            self.began = self.main.builder.began = created
-
     def _facts(self, found: CopilotEvent) -> None:
         data = found.data
         if isinstance(data, SessionStarted) and self.start is None:
@@ -222,16 +219,13 @@ class CopilotSurvey:
         elif isinstance(data, Shutdown):
             self._shutdown = data if data.accounting_snapshot is not None else None
         elif isinstance(data, Noted) and data.info_type == "fork" and isinstance(data.message, str):
-            self._forked(data.message)
-
-    def _forked(self, message: str) -> None:
-        """`Forked from "<name>" (<id>) as "<name>" (<id>).`; the last one is the fork's, others were copied."""
-        match = _FORKED.match(message)
-        if match is not None:
-            first = _UUID.search(message)
-            parent = first[1] if first is not None else match[1]
-            if parent != self.session_id:
-                self.forked_from = parent
+            # `Forked from "<name>" (<id>) as "<name>" (<id>).`; the last one is the fork's, others were copied.
+            match = _FORKED.match(data.message)
+            if match is not None:
+                first = _UUID.search(data.message)
+                parent = first[1] if first is not None else match[1]
+                if parent != self.session_id:
+                    self.forked_from = parent
 
 
 def survey_events(

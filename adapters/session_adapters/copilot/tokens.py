@@ -39,7 +39,14 @@ class CountingBuilder(Builder):
 
     def add_reply(self, message: Message, call: str, output: Count) -> None:
         """A reply, with the tokens that are known of it."""
-        waiting = self._take_notice(call)
+        # What stands for the call until its reply comes is taken out of where it stands.
+        shown = self._hidden.pop(call, None)
+        if shown is None:
+            waiting = self._spent.pop(call, None)
+        else:
+            waiting = self.messages[shown]
+            self.drop({shown})
+            self._touch(shown)
         if waiting is None and output is not None and call not in self._recorded:
             self.totals.own += whole(output)
             usage = TokenUsage(output_tokens=whole(output))
@@ -83,16 +90,6 @@ class CountingBuilder(Builder):
             if notice.token_usage and notice.token_usage.total:
                 self._hidden[call] = self.add(notice)
         self._spent.clear()
-
-    def _take_notice(self, call: str) -> Message | None:
-        """What stands for a call whose reply has come, taken out of where it stands."""
-        index = self._hidden.pop(call, None)
-        if index is None:
-            return self._spent.pop(call, None)
-        notice = self.messages[index]
-        self.drop({index})
-        self._touch(index)
-        return notice
 
     def count_run(self, shutdown: Shutdown, notice: Message) -> None:
         """The end of a run whose calls have no records."""
@@ -150,16 +147,12 @@ class RunTotals:
         if shutdown.accounting_snapshot is not None:
             known += self.previous or TokenUsage()
             self.previous = total
-        return _minus(total, known)
-
-
-def _minus(total: TokenUsage, known: TokenUsage) -> TokenUsage:
-    output = max(0, total.output_tokens - known.output_tokens)
-    return replace(
-        total,
-        input_tokens=max(0, total.input_tokens - known.input_tokens),
-        output_tokens=output,
-        cached_tokens=max(0, total.cached_tokens - known.cached_tokens),
-        cache_write_tokens=max(0, total.cache_write_tokens - known.cache_write_tokens),
-        thinking_tokens=min(output, max(0, total.thinking_tokens - known.thinking_tokens)),
-    )
+        output = max(0, total.output_tokens - known.output_tokens)
+        return replace(
+            total,
+            input_tokens=max(0, total.input_tokens - known.input_tokens),
+            output_tokens=output,
+            cached_tokens=max(0, total.cached_tokens - known.cached_tokens),
+            cache_write_tokens=max(0, total.cache_write_tokens - known.cache_write_tokens),
+            thinking_tokens=min(output, max(0, total.thinking_tokens - known.thinking_tokens)),
+        )

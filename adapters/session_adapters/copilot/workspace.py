@@ -68,15 +68,12 @@ def _value(text: str) -> str:
     match = _PLAIN.fullmatch(text)
     if match is not None and not _SPECIAL.search(match[1]) and match[1].isprintable():
         value = match[1].rstrip()
-        return "" if value in ("null", "~") else value
+        return "" if value in ("null", "~") else value  # YAML's words for nothing
     begin = text.lstrip()[:1]
     if not begin:
         return ""
-    if begin in "[{&*!":
+    if begin in "[{&*!":  # a collection, an anchor, an alias, a tag
         raise ValueError("it is no text")
     found = read_yaml(f"value:{text}\n")
-    return _text(found.get("value")) if isinstance(found, dict) else ""
-
-
-def _text(value: object) -> str:
-    return str(value) if isinstance(value, str | bool | int | float) else ""
+    given = found.get("value") if isinstance(found, dict) else None
+    return str(given) if isinstance(given, str | bool | int | float) else ""

@@ -29,8 +29,8 @@ from session_adapters.cursor.native import live_sessions, resume_command
 from session_adapters.cursor.plain import PlainTranscript
 from session_adapters.cursor.summary import CursorFold, relate
 from session_adapters.cursor.tracking import with_tracking
+from session_adapters.growing.jsonl_adapter import JsonlTranscript
 from session_adapters.growing.texts import LinesReader
-from session_adapters.jsonl_adapter import JsonlTranscript
 from session_adapters.model import Message, Problem, Session, SessionSummary
 from session_adapters.reading.bounds import unread
 from session_adapters.reading.damaged_places import Damage, reading_session, reason_of
@@ -92,22 +92,20 @@ class CursorAdapter(Adapter):
         lost = Damage()
         found: list[SessionSummary] = []
         try:
-            found = self._summaries(source, lost, exact, kept)
+            if source.layout == places.EDITOR:
+                found = editor_summaries(source.path, source.root, source.size, lost, exact=exact, kept=kept)
+            elif source.layout == places.DOCUMENT:
+                found = document_summaries(source.path, source.size, lost, exact=exact)
+            elif source.layout == places.CHAT:
+                found = self._chat_summary(source, lost, exact)
+            else:
+                found = _transcript_summary(source, lost, exact)
         except (DatabaseMissing, FileNotFoundError):  # gone since it was listed
             pass
         except UNREADABLE as error:
             lost.add("", reason_of(error))
         report_damage(source, lost, report)
         return found
-
-    def _summaries(self, source: Source, damaged: Damage, exact: bool, kept: Kept | None) -> list[SessionSummary]:
-        if source.layout == places.EDITOR:
-            return editor_summaries(source.path, source.root, source.size, damaged, exact=exact, kept=kept)
-        if source.layout == places.DOCUMENT:
-            return document_summaries(source.path, source.size, damaged, exact=exact)
-        if source.layout == places.CHAT:
-            return self._chat_summary(source, damaged, exact)
-        return _transcript_summary(source, damaged, exact)
 
     def _chat_summary(self, source: Source, damaged: Damage, exact: bool) -> list[SessionSummary]:
         """A chat; where nothing of it can be read what was said stands in its transcript."""
@@ -159,7 +157,16 @@ class CursorAdapter(Adapter):
         for source in databases:
             # A tab or a row of the document has no transcript beside it: only the database of all can be better.
             shared = source.layout == places.EDITOR and Path(source.path).parent.name == "globalStorage"
-            if (shared or written is None) and _holds(source, session_id):
+            if not shared and written is not None:
+                continue
+            if source.layout == places.EDITOR:
+                holds = has_session(source.path, session_id)
+            else:
+                try:
+                    holds = CursorDocumentStore(source.path).visit(session_id, lambda reader: True)
+                except (SessionGone, *UNREADABLE):
+                    holds = False  # `summaries` reports it
+            if holds:
                 return source
         return written
 
@@ -198,7 +205,25 @@ class CursorAdapter(Adapter):
         session_id = scrub(session_id)
         source = self._readable(source, session_id)
         shelf = _shelf(source)
-        return _file_session(source, session_id) if shelf is None else _stored_session(source, shelf, session_id)
+        if shelf is None:
+            return _file_session(source, session_id)
+
+        def read(reader: CursorReader) -> tuple[CursorFold, CursorFacts, list[Message], int]:
+            fold = CursorFold()
+            blocks: list[Message] = []
+            for block in reader.newest(reader.units()):
+                fold.add(block)
+                blocks += block
+            fold.warnings = len(reader.damage)
+            return fold, reader.seen(partial=False), linked(blocks), reader.left
+
+        with reading_stored(places.AGENT, session_id, source.path):
+            fold, facts, messages, left = shelf.visit(session_id, read)
+        # Last, for it looks into the databases of all workspaces.
+        if facts.cwd is None and isinstance(shelf, EditorShelf):
+            facts = facts._replace(cwd=shelf.directory(session_id))
+        size = source.size if source.layout == places.CHAT else 0
+        return Session.of(fold.summary(facts, source.path, size=size), messages, left, partial=bool(left))
 
     def added_up(self, source: Source, session_id: str) -> tuple[SessionSummary, SessionFold, int]:
         """See `Adapter.added_up`: of a database a page at a time."""
@@ -251,9 +276,13 @@ class CursorAdapter(Adapter):
         """The transcript in the place of a chat that does not say where its messages are."""
         if source.session_id not in ("", session_id):
             raise SessionMissing(f"cursor session {session_id} is not in {source.path}")
-        if source.layout == places.CHAT and not _has_messages(ChatShelf(source.path), session_id):
-            return self._beside(source) or source
-        return source
+        if source.layout != places.CHAT:
+            return source
+        try:
+            is_told = ChatShelf(source.path).visit(session_id, lambda reader: bool(reader.root.ids))
+        except UNREADABLE:
+            is_told = False
+        return source if is_told else self._beside(source) or source
 
     # Native commands ---------------------------------------------------------------------------------------
 
@@ -269,42 +298,6 @@ def _shelf(source: Source) -> CursorStore | None:
     if source.layout == places.EDITOR:
         return EditorShelf(source.path, source.root)
     return CursorDocumentStore(source.path) if source.layout == places.DOCUMENT else None
-
-
-def _has_messages(shelf: ChatShelf, session_id: str) -> bool:
-    """Whether a chat can be read and says where its messages are."""
-    try:
-        return shelf.visit(session_id, lambda reader: bool(reader.root.ids))
-    except UNREADABLE:
-        return False
-
-
-def _holds(source: Source, session_id: str) -> bool:
-    if source.layout == places.EDITOR:
-        return has_session(source.path, session_id)
-    try:
-        return CursorDocumentStore(source.path).visit(session_id, lambda reader: True)
-    except (SessionGone, *UNREADABLE):
-        return False  # `summaries` reports it
-
-
-def _stored_session(source: Source, shelf: CursorStore, session_id: str) -> Session:
-    size = source.size if source.layout == places.CHAT else 0
-
-    def read(reader: CursorReader) -> tuple[CursorFold, CursorFacts, list[Message], int]:
-        fold = CursorFold()
-        blocks: list[Message] = []
-        for block in reader.newest(reader.units()):
-            fold.add(block)
-            blocks += block
-        fold.warnings = len(reader.damage)
-        return fold, reader.seen(partial=False), linked(blocks), reader.left
-
-    with reading_stored(places.AGENT, session_id, source.path):
-        fold, facts, messages, left = shelf.visit(session_id, read)
-    if facts.cwd is None and isinstance(shelf, EditorShelf):
-        facts = facts._replace(cwd=shelf.directory(session_id))
-    return Session.of(fold.summary(facts, source.path, size=size), messages, left, partial=bool(left))
 
 
 # Transcripts -------------------------------------------------------------------------------------------------

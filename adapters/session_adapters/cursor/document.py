@@ -6,7 +6,7 @@ Types of ids and times vary: they are taken as they are. Format: spec 004 §4.2.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 import apsw
@@ -115,21 +115,21 @@ class _Tables:
             where, values = " WHERE id = ?1 OR id = ?2", (session_id, number)
         chosen = SESSION.select(self.sessions | {"rowid"})
         query = f"SELECT {chosen} FROM sessions{where} ORDER BY rowid DESC"  # noqa: S608
-        rows = SESSION.listed(self.connection.execute(query, values), "sessions", note, stint)
-        found = [(row.rowid, _facts(row)) for row in rows]
-        return [(key, facts) for key, facts in found if facts.id and session_id in (None, facts.id)]
-
-
-def _facts(row: CursorSessionRow) -> CursorFacts:
-    return CursorFacts(
-        id=row.id or "",
-        kind="document",
-        title=row.title or "",
-        cwd=row.cwd or None,
-        created=_millis(row.created_at),
-        updated=_millis(row.updated_at),
-        model=row.model or None,
-    )
+        found: list[tuple[int, CursorFacts]] = []
+        for row in SESSION.listed(self.connection.execute(query, values), "sessions", note, stint):
+            if not row.id or session_id not in (None, row.id):
+                continue
+            facts = CursorFacts(
+                id=row.id,
+                kind="document",
+                title=row.title or "",
+                cwd=row.cwd or None,
+                created=_millis(row.created_at),
+                updated=_millis(row.updated_at),
+                model=row.model or None,
+            )
+            found.append((row.rowid, facts))
+        return found
 
 
 def _millis(value: str | None) -> float | None:
@@ -202,6 +202,16 @@ def _message(unit_id: str, row: CursorMessageRow) -> Message:
         cached_tokens=max(0, row.cached_tokens),
         thinking_tokens=max(0, row.thinking_tokens),
     )
+    calls: list[ToolCall] = []
+    for place, call in enumerate(items(decoded(row.tool_calls))):
+        inner = dig(call, "function") or call
+        calls.append(
+            ToolCall(
+                tool_call_id=word(dig(call, "id")) or f"{unit_id}-{place}",
+                tool_name=word(dig(inner, "name")),
+                input=decoded(dig(inner, "arguments")),
+            )
+        )
     millis = _millis(row.created_at)
     answer = role == "tool" and row.tool_call_id
     return Message(
@@ -211,7 +221,7 @@ def _message(unit_id: str, row: CursorMessageRow) -> Message:
         id=unit_id,
         timestamp=None if millis is None else parse_time(millis),
         thinking=row.thinking or None,
-        tool_calls=tuple(_calls(unit_id, row.tool_calls)),
+        tool_calls=tuple(calls),
         tool_result=ToolResult(tool_call_id=row.tool_call_id or "", tool_name=row.tool_name or "", output=row.content)
         if answer
         else None,
@@ -219,16 +229,6 @@ def _message(unit_id: str, row: CursorMessageRow) -> Message:
         usage_key=f"@{unit_id}" if usage.total else "",
         model=row.model or None,
     )
-
-
-def _calls(unit_id: str, text: str | None) -> Iterable[ToolCall]:
-    for place, call in enumerate(items(decoded(text))):
-        inner = dig(call, "function") or call
-        yield ToolCall(
-            tool_call_id=word(dig(call, "id")) or f"{unit_id}-{place}",
-            tool_name=word(dig(inner, "name")),
-            input=decoded(dig(inner, "arguments")),
-        )
 
 
 class CursorDocumentStore(CursorStore):

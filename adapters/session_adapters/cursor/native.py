@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping
-from pathlib import Path
 
 from session_adapters.base import Environment, Liveness, NativeCommand, Source, option
 from session_adapters.cursor.places import folder_of_chats
@@ -38,22 +37,21 @@ def resume_command(summary: SessionSummary, environment: Environment) -> NativeC
     layout = summary.raw.get("layout")
     if layout not in ("chat", "document") or summary.kind == "subagent":
         return None
+    warning: str | None = None
+    if layout == "document":
+        warning = _DOCUMENT
+    elif not summary.cwd:
+        warning = _NO_DIRECTORY
+    else:
+        names = folder_of_chats(summary.cwd), folder_of_chats(os.path.realpath(summary.cwd))
+        warning = None if summary.raw.get("workspaceHash") in names else _OTHER_DIRECTORY
     return NativeCommand(
         argv=("cursor-agent", *option("--resume", summary.session_id)),
         cwd=summary.cwd,
         bound=bool(summary.cwd),
         env=environment.given(*_HANDED_ON),
-        warning=_DOCUMENT if layout == "document" else _hazard(summary),
+        warning=warning,
     )
-
-
-def _hazard(summary: SessionSummary) -> str | None:
-    if not summary.cwd:
-        return _NO_DIRECTORY
-    filed = summary.raw.get("workspaceHash")
-    if filed in (folder_of_chats(summary.cwd), folder_of_chats(os.path.realpath(summary.cwd))):
-        return None
-    return _OTHER_DIRECTORY
 
 
 # Processes ---------------------------------------------------------------------------------------------------
@@ -68,34 +66,28 @@ def live_sessions(
     directory, if that changed since it started. Of the editor's process nothing tells which conversation it is in."""
     found: dict[str, Liveness] = {}
     others: list[Process] = []
-    for process in processes(environment.proc, _is_cursor):
-        held = _held(environment.proc, process.pid)
+
+    def is_cursor(words: tuple[str, ...]) -> bool:
+        # A script named `cursor-agent`, in newer versions `agent`, or the interpreter that it starts.
+        program = words[0].rpartition("/")[2]
+        return program in ("cursor-agent", "agent") or any(
+            "cursor-agent" in word.split("/") for word in words[:4] if not word.startswith("-")
+        )
+
+    for process in processes(environment.proc, is_cursor):
+        held: dict[str, None] = {}  # a chat's database has a log beside it, and is one all the same
+        for name in open_files(environment.proc, process.pid):
+            parts = name.rsplit("/", 4)
+            if len(parts) == 5 and parts[1] == "chats" and parts[4] in ("store.db", "store.db-wal"):
+                held[scrub(parts[3])] = None
         named = _named(process.words)
-        for session_id in held or ([named] if named else []):
+        for session_id in list(held) or ([named] if named else []):
             found[session_id] = Liveness(pid=process.pid)
         if not held and not named and not _NO_SESSION.intersection(process.words[1:5]):
             others.append(process)
     for session_id, alive in newest_by_directory(others, recent, directory).items():
         found.setdefault(session_id, alive)
     return found
-
-
-def _is_cursor(words: tuple[str, ...]) -> bool:
-    """The CLI: a script named `cursor-agent`, in newer versions `agent`, or the interpreter that it starts."""
-    program = words[0].rpartition("/")[2]
-    return program in ("cursor-agent", "agent") or any(
-        "cursor-agent" in word.split("/") for word in words[:4] if not word.startswith("-")
-    )
-
-
-def _held(proc: Path, pid: int) -> list[str]:
-    """The chats whose databases a process has open."""
-    found: dict[str, None] = {}
-    for name in open_files(proc, pid):
-        parts = name.rsplit("/", 4)
-        if len(parts) == 5 and parts[1] == "chats" and parts[4] in ("store.db", "store.db-wal"):
-            found[scrub(parts[3])] = None
-    return list(found)
 
 
 def _named(words: tuple[str, ...]) -> str | None:

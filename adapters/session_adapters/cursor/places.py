@@ -113,17 +113,15 @@ def _chats(folder: Path, trouble: Trouble, wanted: str | None) -> Iterator[Sourc
     chats = f"{folder}/chats"
     for place in names_in(chats, trouble):
         for name in names_in(f"{chats}/{place}", trouble):
-            if wanted in (None, scrub(name)):
-                yield from _chat(f"{chats}/{place}/{name}", scrub(name), folder, trouble)
-
-
-def _chat(place: str, session_id: str, root: Path, trouble: Trouble) -> Iterator[Source]:
-    for source in _databases([f"{place}/store.db"], root, CHAT, trouble):
-        try:
-            stamp = (*source.stamp, *file_stamp(os.stat(f"{place}/meta.json")))  # noqa: PTH116 - as above
-        except OSError:
-            stamp = source.stamp  # there is none, or reading it says why
-        yield replace(source, session_id=session_id, stamp=stamp)
+            if wanted not in (None, scrub(name)):
+                continue
+            chat = f"{chats}/{place}/{name}"
+            for source in _databases([f"{chat}/store.db"], folder, CHAT, trouble):
+                try:
+                    stamp = (*source.stamp, *file_stamp(os.stat(f"{chat}/meta.json")))  # noqa: PTH116 - as above
+                except OSError:
+                    stamp = source.stamp  # there is none, or reading it says why
+                yield replace(source, session_id=scrub(name), stamp=stamp)
 
 
 def _databases(paths: Iterable[str | Path], root: Path, layout: str, trouble: Trouble) -> Iterator[Source]:
@@ -149,8 +147,12 @@ def transcripts(folder: Path, trouble: Trouble, wanted: str | None = None) -> It
     """Every agent transcript, or those of the `wanted` session; of several of one project with the same id that of
     the newest layout."""
     for path in _newest(folder, trouble):
-        if wanted is None or wanted == scrub(_stem(path)):
-            yield from _file(path, folder, trouble)
+        if wanted is not None and wanted != scrub(_stem(path)):
+            continue
+        status = status_of(path, partial(trouble, Path(path)))
+        if status is not None:
+            layout = TEXT if path.endswith(".txt") else LINES
+            yield file_source(AGENT, path, status, session_id=_stem(path), root=str(folder), layout=layout)
 
 
 def _newest(folder: Path, trouble: Trouble) -> Iterator[str]:
@@ -185,13 +187,6 @@ def _stem(path: str) -> str:
 
 def _is_lines(name: str) -> bool:
     return name.endswith(".jsonl") and not name.startswith(".")
-
-
-def _file(path: str, root: Path, trouble: Trouble) -> Iterator[Source]:
-    status = status_of(path, partial(trouble, Path(path)))
-    if status is not None:
-        layout = TEXT if path.endswith(".txt") else LINES
-        yield file_source(AGENT, path, status, session_id=_stem(path), root=str(root), layout=layout)
 
 
 def is_helper(source: Source) -> bool:

@@ -91,15 +91,11 @@ def relate(summaries: Sequence[SessionSummary]) -> list[SessionSummary]:
             if kept.parent_id is None and summary.parent_id is not None:
                 kept = replace(kept, kind=summary.kind, parent_id=summary.parent_id)
             best[summary.session_id] = replace(kept, cwd=kept.cwd or summary.cwd)
-    return _in_directories(best[key] for key in dict.fromkeys(one.session_id for one in summaries))
-
-
-def _in_directories(found: Iterable[SessionSummary]) -> list[SessionSummary]:
-    """Chats and transcripts lie in folders named after their directory, by a digest or with its signs replaced:
-    neither can be undone, but a directory that another session names can be tried."""
-    sessions = list(found)
+    sessions = [best[key] for key in dict.fromkeys(one.session_id for one in summaries)]
     if all(one.cwd for one in sessions):
         return sessions
+    # Chats and transcripts lie in folders named after their directory, by a digest or with its signs replaced:
+    # neither can be undone, but a directory that another session names can be tried.
     known: dict[str, str] = {}
     for directory in filter(None, (one.cwd for one in sessions)):
         slug = re.sub(r"[^0-9A-Za-z]", "-", directory).strip("-")

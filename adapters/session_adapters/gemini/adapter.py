@@ -33,8 +33,8 @@ from session_adapters.gemini.places import (
 )
 from session_adapters.gemini.summary import PROBE, GeminiCounts, GeminiSurvey, summary_of, survey
 from session_adapters.growing.counter import Begun, Pairs
+from session_adapters.growing.jsonl_adapter import JsonlAdapter, JsonlTranscript
 from session_adapters.growing.texts import LinesReader
-from session_adapters.jsonl_adapter import JsonlAdapter, JsonlTranscript
 from session_adapters.model import Session, SessionSummary
 from session_adapters.reading.damaged_places import reading_session
 from session_adapters.reading.files import open_file, read_at

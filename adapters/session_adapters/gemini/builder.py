@@ -14,7 +14,7 @@ from session_adapters.gemini.records import DECODER, GeminiRecord, Update, damag
 from session_adapters.gemini.replay import Replay, ReplayedTurn
 from session_adapters.gemini.settling import settles_from
 from session_adapters.gemini.turns import Turn, is_context, turn_of
-from session_adapters.model import Message, MessageKind, Role, ToolResult
+from session_adapters.model import Message, Role, ToolResult
 from session_adapters.reading.bounds import CUT, TEXT_LIMIT
 from session_adapters.reading.lines import Line
 from session_adapters.times import parse_time
@@ -84,7 +84,16 @@ class GeminiBuilder(Builder):
         """See `Builder.messages`."""
         if self._stale:
             self._stale = False
-            self._rebuild()
+            before, changed = self._made, self._changed
+            self.clear()
+            self._answered.clear()
+            for entry in self._replay.entries:
+                self._append(entry)
+            # Making them anew is no change: where they differ from those before tells from where on there is one.
+            self._changed = changed
+            first = first_difference(before, self.messages)
+            if first is not None:
+                self._touch(first)
         return self._made
 
     @messages.setter
@@ -135,21 +144,23 @@ class GeminiBuilder(Builder):
         elif (update := record.update) is not None:
             self.facts.named(update)
             if update.messages is not None:
-                self._replace(update.messages, place)
+                self.facts.records += 1
+                self.replays = True
+                turns = [self._turn(one, f"{place}.{number}") for number, one in enumerate(update.messages)]
+                if self._replay.replace(turns):
+                    self._stale = True
         elif record.session_id is not None:
-            self._header(record, place)
-
-    def _header(self, record: GeminiRecord, place: str) -> None:
-        facts = self.facts
-        facts.records += bool(record.session_id)
-        facts.headers += 1
-        facts.named(record)
-        facts.project_hash = facts.project_hash or record.project_hash
-        facts.kind = facts.kind or record.kind
-        facts.started = facts.started or parse_time(record.start_time)
-        self._replay.header()
-        for number, message in enumerate(record.messages or ()):  # a document
-            self.take(message, f"{place}.{number}")
+            # A header. A resume writes another one, with a time of its own: the first start counts.
+            facts = self.facts
+            facts.records += bool(record.session_id)
+            facts.headers += 1
+            facts.named(record)
+            facts.project_hash = facts.project_hash or record.project_hash
+            facts.kind = facts.kind or record.kind
+            facts.started = facts.started or parse_time(record.start_time)
+            self._replay.header()
+            for number, message in enumerate(record.messages or ()):  # a document
+                self.take(message, f"{place}.{number}")
 
     def _message(self, record: GeminiRecord, place: str) -> None:
         facts = self.facts
@@ -161,7 +172,10 @@ class GeminiBuilder(Builder):
         facts.asked = facts.asked or (turn.speaker == "user" and turn.kind == "message" and bool(turn.text))
         if record.type is None:
             facts.document = True
-            self._safety(record, turn.id)
+            found = {"safetyRatings": record.safety_ratings, "finishReason": record.finish_reason}
+            known = {name: value for name, value in found.items() if value is not None}
+            if known:
+                facts.safety.append({"messageId": turn.id, **known})
         entry, new = self._replay.message(turn)
         if entry is None:
             self.replays = True
@@ -170,13 +184,6 @@ class GeminiBuilder(Builder):
             self._append(entry)
         else:
             self._update(entry)
-
-    def _replace(self, records: list[GeminiRecord], place: str) -> None:
-        self.facts.records += 1
-        self.replays = True
-        turns = [self._turn(record, f"{place}.{number}") for number, record in enumerate(records)]
-        if self._replay.replace(turns):
-            self._stale = True
 
     def _turn(self, record: GeminiRecord, place: str) -> Turn:
         full = self._said > TEXT_LIMIT
@@ -187,12 +194,6 @@ class GeminiBuilder(Builder):
         if not self.facts.context and is_context(turn):
             self.facts.context = turn.notices[0][1]
         return turn
-
-    def _safety(self, record: GeminiRecord, message_id: str) -> None:
-        found = {"safetyRatings": record.safety_ratings, "finishReason": record.finish_reason}
-        known = {name: value for name, value in found.items() if value is not None}
-        if known:
-            self.facts.safety.append({"messageId": message_id, **known})
 
     @property
     def goes_back(self) -> bool:
@@ -250,18 +251,6 @@ class GeminiBuilder(Builder):
             if message != old:
                 self.change(index, message)
 
-    def _rebuild(self) -> None:
-        """Make all messages anew, and tell from where they differ."""
-        before, changed = self._made, self._changed
-        self.clear()
-        self._answered.clear()
-        for entry in self._replay.entries:
-            self._append(entry)
-        self._changed = changed
-        first = first_difference(before, self.messages)
-        if first is not None:
-            self._touch(first)
-
     def _messages(self, entry: ReplayedTurn) -> Iterator[Message]:
         """What an entry shows as: what was put in front of it, results, and what was said."""
         turn, names = entry.turn, _names(entry.turn.id)
@@ -272,7 +261,9 @@ class GeminiBuilder(Builder):
                 yield Message(role="system", kind="compaction", content=_COMPACTED, id=mark, **facts)
             yield Message(role="user", kind=kind, content=text, id=next(names), **facts)
         for result in turn.results:
-            if not self._is_answered(result.tool_call_id):
+            # Restoring writes each result twice: the one that was shown first stands for both.
+            call_id = result.tool_call_id
+            if not call_id or not (call_id in self._answered or self._replay.is_answered(call_id)):
                 yield Message(role="tool", id=next(names), tool_result=self._linked(result), **facts)
         if turn.speaker == "model":
             yield Message(
@@ -289,14 +280,13 @@ class GeminiBuilder(Builder):
                 **facts,
             )
         elif turn.text.strip() or turn.attachments:
-            role, kind = _role(turn)
+            role: Role = "user" if turn.speaker == "user" else "system"
+            # What comes with the results of tools (images that were read) was not typed.
+            kind = "notice" if role == "user" and turn.results else turn.kind
             facts |= {"role": role, "attachments": turn.attachments}
             yield Message(kind=kind, content=turn.shown or turn.text, id=next(names), **facts)
             if turn.shown:
                 yield Message(kind="notice", content=turn.text, id=next(names), **facts | {"attachments": ()})
-
-    def _is_answered(self, call_id: str) -> bool:
-        return bool(call_id) and (call_id in self._answered or self._replay.is_answered(call_id))
 
     def _linked(self, result: ToolResult) -> ToolResult:
         """A result, filled into its call. Either can say that it failed."""
@@ -313,10 +303,3 @@ def _names(turn_id: str) -> Iterator[str]:
     yield turn_id
     for number in count(1):
         yield f"{turn_id}#{number}"
-
-
-def _role(turn: Turn) -> tuple[Role, MessageKind]:
-    if turn.speaker != "user":
-        return "system", turn.kind
-    # What comes with the results of tools (images that were read) was not typed.
-    return "user", "notice" if turn.results else turn.kind

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
-from typing import Any, NamedTuple
 
 from session_adapters.gemini.builder import GeminiBuilder
 from session_adapters.gemini.records import DECODER
@@ -31,13 +29,6 @@ _BROKEN = "the document breaks off, or a message in it is damaged"
 EFFORT_LIMIT = 32 << 20
 """Characters that are looked at, at most, to find messages behind what is damaged."""
 _DECODE = json.JSONDecoder(strict=False).raw_decode
-
-
-class _Found(NamedTuple):
-    """A value, and where it ends."""
-
-    value: dict[str, Any]
-    end: int
 
 
 def is_document(head: bytes) -> bool:
@@ -98,11 +89,19 @@ def _feed_header(text: str, builder: GeminiBuilder) -> int:
 
 
 def _feed_messages(text: str, at: int, builder: GeminiBuilder) -> int:
-    """Messages from `at` on; where they end."""
-    for found in _objects(text, at):
-        at = found.end
-        builder.feed(Line(at, json.dumps(found.value).encode()))
-    return at
+    """Messages from `at` on, as far as they are whole; where they end."""
+    begin = at
+    while True:
+        while begin < len(text) and text[begin] in " \t\r\n,\x00":
+            begin += 1
+        if not text.startswith("{", begin):
+            return at
+        try:
+            value, begin = _DECODE(text, begin)
+        except (ValueError, RecursionError):
+            return at
+        at = begin
+        builder.feed(Line(at, json.dumps(value).encode()))
 
 
 def _feed_rest(text: str, at: int, builder: GeminiBuilder) -> bool:
@@ -127,23 +126,9 @@ def _feed(text: str, builder: GeminiBuilder, at: int) -> bool:
         return False
     if not isinstance(value, dict) or text[end:].strip("\x00 \t\r\n"):
         return False
-    value.setdefault("sessionId", "")
+    value.setdefault("sessionId", "")  # without one it would be no header
     builder.feed(Line(at, json.dumps(value).encode()))
     return True
-
-
-def _objects(text: str, at: int) -> Iterator[_Found]:
-    """The objects of a list from `at` on, as far as they are whole."""
-    while True:
-        while at < len(text) and text[at] in " \t\r\n,\x00":
-            at += 1
-        if not text.startswith("{", at):
-            return
-        try:
-            value, at = _DECODE(text, at)
-        except (ValueError, RecursionError):
-            return
-        yield _Found(value, at)
 
 
 def _next(text: str, at: int, effort: Effort) -> int | None:

@@ -169,7 +169,12 @@ class Projects:
     def directory(self, home: Path, folder: Path) -> str | None:
         """By `.project_root`, else by `projects.json`, else, for a folder named by a hash, by hashing the directories
         that are known from these."""
-        return self._root(folder) or self._names(home)[0].get(folder.name)
+        stamp = _stamp(folder / _ROOT)
+        known, root = self._roots.get(str(folder), ((), None))
+        if stamp and known != stamp:
+            root = _project_root(folder, {})
+            self._roots[str(folder)] = (stamp, root)
+        return (root if stamp else None) or self._names(home)[0].get(folder.name)
 
     def lost(self, home: Path, folder: Path) -> list[str]:
         """Why a directory is not known, where files that may name it cannot be read."""
@@ -182,42 +187,32 @@ class Projects:
         for path, reason in self._names(home)[1].items():
             yield _problem(path, f"cannot be used: {reason}; the directories of some sessions may not be known")
 
-    def _root(self, folder: Path) -> str | None:
-        stamp = _stamp(folder / _ROOT)
-        known, root = self._roots.get(str(folder), ((), None))
-        if stamp and known != stamp:
-            root = _project_root(folder, {})
-            self._roots[str(folder)] = (stamp, root)
-        return root if stamp else None
-
     def _names(self, home: Path) -> tuple[Mapping[str, str], Mapping[str, str]]:
         """Slug or hash → directory, and file → why it cannot be read; made again when a project was added."""
         stamp = tuple(_stamp(path) for path in (home / "projects.json", home / "tmp"))
-        if self._known[0] != stamp:
-            self._known = (stamp, *_read_names(home))
+        if self._known[0] == stamp:
+            return self._known[1:]
+        slugs: dict[str, str] = {}
+        registry: dict[str, str] = {}
+        lost: dict[str, str] = {}
+        path = home / "projects.json"
+        try:
+            registry = _REGISTRY.one(read_small(path, _SMALL)).projects
+        except FileNotFoundError:  # a Gemini CLI whose folders are named by hashes
+            pass
+        except OSError as error:  # the directory is then taken from the other sources
+            lost[str(path)] = reason_of(error)
+        except ValueError:
+            lost[str(path)] = "it is no JSON as Gemini CLI writes it"
+        for directory, slug in registry.items():
+            slugs.setdefault(slug, directory)
+        known = set(registry)
+        for entry in _entries(home / "tmp", lambda problem: None):
+            if not _HASH.fullmatch(entry.name) and (root := _project_root(Path(entry.path), lost)):
+                known.add(root)
+        hashes = {hashlib.sha256(directory.encode()).hexdigest(): directory for directory in known}
+        self._known = (stamp, slugs | hashes, lost)
         return self._known[1:]
-
-
-def _read_names(home: Path) -> tuple[dict[str, str], dict[str, str]]:
-    slugs: dict[str, str] = {}
-    registry: dict[str, str] = {}
-    lost: dict[str, str] = {}
-    path = home / "projects.json"
-    try:
-        registry = _REGISTRY.one(read_small(path, _SMALL)).projects
-    except FileNotFoundError:  # a Gemini CLI whose folders are named by hashes
-        pass
-    except OSError as error:  # the directory is then taken from the other sources
-        lost[str(path)] = reason_of(error)
-    except ValueError:
-        lost[str(path)] = "it is no JSON as Gemini CLI writes it"
-    for directory, slug in registry.items():
-        slugs.setdefault(slug, directory)
-    paths = set(registry)
-    for entry in _entries(home / "tmp", lambda problem: None):
-        if not _HASH.fullmatch(entry.name) and (root := _project_root(Path(entry.path), lost)):
-            paths.add(root)
-    return slugs | {hashlib.sha256(path.encode()).hexdigest(): path for path in paths}, lost
 
 
 def _project_root(folder: Path, lost: dict[str, str]) -> str | None:

@@ -64,13 +64,19 @@ class Replay:
         """A message record: its entry, and whether it is a new one at the end; None when more has changed."""
         settled = self._settle()
         self._resuming = False
-        self.goes_back = self.goes_back or self._is_of_gone(turn)
-        entry = self._view.get(turn.id) or self._standing(turn.id)
+        self.goes_back = (
+            self.goes_back
+            or hash(turn.id) in self._gone
+            or any(hash(one.tool_call_id) in self._gone_calls for one in turn.results)
+        )
+        entry = self._view.get(turn.id)
+        known = self._known.get(turn.id) if entry is None else None
+        if known is not None and known.state == "live":
+            entry = known  # it once had this id and still stands, under another
         if entry is not None:
             entry.turn = merged(entry.turn, turn, restored=False)
             self._note(entry)
             return (None if settled else entry), False
-        known = self._known.get(turn.id)
         if known is not None:  # said again after it was taken back
             self.entries.remove(known)
             turn = merged(known.turn, turn, restored=False)
@@ -80,11 +86,6 @@ class Replay:
         self._known[turn.id] = self._view[turn.id] = entry
         self._note(entry)
         return (None if settled else entry), True
-
-    def _standing(self, turn_id: str) -> ReplayedTurn | None:
-        """The entry that once had this id, if it still stands under another."""
-        known = self._known.get(turn_id)
-        return known if known is not None and known.state == "live" else None
 
     def replace(self, turns: Sequence[Turn]) -> bool:
         """The list of messages was replaced; whether that changed anything already.
@@ -150,9 +151,6 @@ class Replay:
         found = ((result.tool_call_id, one) for one in self.entries[start:stop] for result in one.turn.results)
         return {call_id for call_id, one in found if self._answers.get(call_id) is one}
 
-    def _is_of_gone(self, turn: Turn) -> bool:
-        return hash(turn.id) in self._gone or any(hash(one.tool_call_id) in self._gone_calls for one in turn.results)
-
     def _settle(self) -> bool:
         pending, self._pending = self._pending, None
         if pending is not None:
@@ -202,16 +200,16 @@ class Replay:
                 candidates = alike.get(turn.mark, [])
                 while candidates and places[id(candidates[-1])] >= limit:
                     candidates.pop()
-                found = candidates.pop() if candidates else self._answered(turn)
+                if candidates:
+                    found = candidates.pop()
+                elif turn.only_results:
+                    # Restoring writes results twice, once under another id (FACTS.md): they are one entry.
+                    answered = [self._answers.get(result.tool_call_id) for result in turn.results]
+                    found = answered[0] if all(answered) else None
             if found is not None:
                 pairs[turn_id] = found
                 limit = min(limit, places.get(id(found), limit))
         return pairs
-
-    def _answered(self, turn: Turn) -> ReplayedTurn | None:
-        """The entry that has the same results: restoring writes each twice, once under another id (FACTS.md)."""
-        found = [self._answers.get(result.tool_call_id) for result in turn.results]
-        return found[0] if turn.only_results and all(found) else None
 
     def _order(self, wanted: Sequence[ReplayedTurn], places: dict[int, int]) -> None:
         """Put new entries before the known one that follows them, and known ones that moved where they now are."""

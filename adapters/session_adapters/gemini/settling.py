@@ -25,7 +25,7 @@ class _Ahead:
 
     def met(self, record: GeminiRecord, place: str, kept: int) -> bool:
         """Take in a message; whether it speaks of a turn that is not among the last, `kept` ones."""
-        turn = turn_of(record, place, glance=True)
+        turn = turn_of(record, place, glance=True)  # only ids are looked at
         name, results = hash(turn.id), [hash(result.tool_call_id) for result in turn.results]
         self.asked.difference_update(results)
         calls = {hash(call.tool_call_id) for call in turn.calls}
@@ -36,7 +36,7 @@ class _Ahead:
         self.asked |= calls
         self.last.setdefault(name, set()).update(calls)
         if len(self.last) > kept:
-            self._leave(next(iter(self.last)))
+            self._leave(next(iter(self.last)))  # the one that was met first
         return any(one in self.before for one in results)
 
     def taken_back(self, listed: Iterable[GeminiRecord], place: str) -> None:

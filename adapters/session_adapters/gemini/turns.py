@@ -126,6 +126,10 @@ def turn_of(record: GeminiRecord, place: str, *, glance: bool = False) -> Turn:
     if record.role is not None and record.role.lower() in ("tool", "function") and not results:
         results, text = (ToolResult(tool_call_id=turn_id, output=text),), ""
     shown = "".join(part.text for part in _parts(record.display_content) if part.text)
+    thoughts: list[str] = []
+    if not glance:
+        thoughts += ["\n".join(filter(None, (one.subject, one.description))) for one in record.thoughts or ()]
+        thoughts += [part.text for part in parts if part.text and part.thought]  # of a message that was restored
     usage = record.tokens or usage_of_line(record.usage or record.usage_metadata)
     return Turn(
         id=turn_id,
@@ -134,7 +138,7 @@ def turn_of(record: GeminiRecord, place: str, *, glance: bool = False) -> Turn:
         text=_cut(text) if glance else text,
         shown=(_cut(shown) if glance else shown) if shown.strip() and shown != text else "",
         notices=tuple(notices),
-        thinking="" if glance else _thinking(record, parts),
+        thinking="\n\n".join(filter(None, thoughts)),
         calls=_calls(record, parts, turn_id, glance),
         results=results,
         attachments=tuple(_attachments(parts)) if parts else (),
@@ -195,11 +199,6 @@ def _parts(content: Content) -> list[GeminiPart]:
     return [GeminiPart(text=part) if isinstance(part, str) else part for part in found]
 
 
-def _thinking(record: GeminiRecord, parts: Iterable[GeminiPart]) -> str:
-    thoughts = ["\n".join(filter(None, (one.subject, one.description))) for one in record.thoughts or ()]
-    return "\n\n".join(filter(None, [*thoughts, *(part.text for part in parts if part.text and part.thought)]))
-
-
 def _calls(record: GeminiRecord, parts: Iterable[GeminiPart], turn_id: str, glance: bool) -> tuple[ToolCall, ...]:
     """Those of `toolCalls`, and those that stand among the parts alone."""
     calls = [
@@ -229,6 +228,7 @@ def _call(call: Call, place: str) -> ToolCall:
         failed = failed or error or _exit_failed(call.name, output)
     elif texts := [part.text for part in parts if part.text]:
         output = "".join(texts)
+    # What is displayed while a call runs is not its result.
     elif isinstance(call.result_display, str) and call.status not in ("executing", "scheduled", "validating"):
         output = call.result_display or None
     return ToolCall(

@@ -77,6 +77,7 @@ class LinesCounter(Generic[F]):
                 found = known[1].sum_up(source, status.st_size, report)
                 if found is not None:
                     return found
+            # What is kept is not enough, or nothing is: once more from the beginning.
             begun = self._begin(source, fd, status.st_size)
             known = self._known = None if begun is None else (GrowingFile(fd), begun)
             if known is None or not self._take_in(*known, fd, status.st_size):

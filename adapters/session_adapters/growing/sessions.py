@@ -55,7 +55,7 @@ class KeptSessions(Generic[C, S]):
             self._settled.pop(key, None)
             if one.mark is None or key in damaged:
                 continue
-            self._kept[key] = one._replace(settled=None)
+            self._kept[key] = one._replace(settled=None)  # which is kept of few sessions, below
             if one.settled is not None:
                 self._settled[key] = one.settled
         while len(self._settled) > MOST:

@@ -56,7 +56,11 @@ class LinesReader(TextReader):
                     break
                 self.builder.give(line)
                 if self.builder.take_full():
-                    yield from self._take_settled()
+                    self._note_change()
+                    settled = self.builder.settled()
+                    if settled:
+                        yield from self._numbered(settled)
+                        self._forget(settled)
         self._note_change()
         yield from self._numbered(len(self.builder.messages))
         self._fresh = len(self.builder.messages)
@@ -73,13 +77,6 @@ class LinesReader(TextReader):
     def lost(self) -> int:
         """See `TextReader.lost`."""
         return len(self.builder.damaged)
-
-    def _take_settled(self) -> Iterator[tuple[int, Text]]:
-        self._note_change()
-        settled = self.builder.settled()
-        if settled:
-            yield from self._numbered(settled)
-            self._forget(settled)
 
     def _note_change(self) -> None:
         if self.builder.goes_back:
@@ -105,25 +102,23 @@ class LinesReader(TextReader):
     def _forget(self, count: int) -> None:
         if not count:
             return
-        for message in self.builder.messages[:count]:
+        messages = self.builder.messages
+        for message in messages[:count]:
             key = hash(message.id)
             if key in self._given:
                 self._given_again[key] += 1
             self._given.add(key)
-        self._remember(count)
-        self.builder.drop(set(range(count)), handed_over=True)
-        self.builder.take_change()
-        del self._kept[:count]
-        self._fresh = max(0, self._fresh - count)
-
-    def _remember(self, count: int) -> None:
-        messages = self.builder.messages
+        # A result that stays may answer a call that goes: what that was about is known no longer than it is needed.
         results = [one.tool_result for one in messages[count:] if one.tool_result is not None]
         answered = {result.tool_call_id for result in results if result.linked}
         self._asked = {key: names for key, names in self._asked.items() if key in answered}
         if answered:
             calls = [call for one in messages[:count] for call in one.tool_calls if call.tool_call_id in answered]
             self._asked.update((call.tool_call_id, of_call(call)) for call in calls)
+        self.builder.drop(set(range(count)), handed_over=True)
+        self.builder.take_change()
+        del self._kept[:count]
+        self._fresh = max(0, self._fresh - count)
 
 
 def turn_start(builder: Builder, fd: int, end: int, page: int) -> int:

@@ -120,28 +120,26 @@ class HectorAdapter(Adapter):
 
         seen: set[tuple[int, ...]] = set()
         for store in _servers_last(self._stores(trouble)):
+            database = store.database
             try:
-                source = self._source(store)
+                if isinstance(database, Server):
+                    stamp, size = database.look()
+                    source = Source(agent=self.name, path=database.path, stamp=stamp, layout=_SERVER, size=size)
+                else:
+                    source = database_source(self.name, database.path, root=database.path, layout=store.layout)
             except (FileNotFoundError, NotADirectoryError):
                 # A configuration names it, and nothing was written to it yet.
                 continue
             except OSError as error:
-                trouble(store.database.path, "", f"the database cannot be reached: {error.strerror or error}")
+                trouble(database.path, "", f"the database cannot be reached: {error.strerror or error}")
                 continue
             except DatabaseUnreadable as error:
-                trouble(store.database.path, "", str(error))
+                trouble(database.path, "", str(error))
                 continue
-            key = source.stamp[:2] if isinstance(store.database, File) else ()
+            key = source.stamp[:2] if isinstance(database, File) else ()
             if not key or key not in seen:
                 seen.add(key)
                 yield source
-
-    def _source(self, store: _Store) -> Source:
-        database = store.database
-        if isinstance(database, Server):
-            stamp, size = database.look()
-            return Source(agent=self.name, path=database.path, stamp=stamp, layout=_SERVER, size=size)
-        return database_source(self.name, database.path, root=database.path, layout=store.layout)
 
     def summaries(self, source: Source, report: Report, *, exact: bool = False) -> Sequence[SessionSummary]:
         """See `Adapter.summaries`."""
@@ -184,17 +182,7 @@ class HectorAdapter(Adapter):
 
     def _naming(self, source: Source) -> tuple[Callable[[str], str], set[str]]:
         """What gives the id that is shown for one within a database, and those that it was asked for."""
-        taken = self._taken_before(source)
-        own: set[str] = set()
-
-        def named(session_id: str) -> str:
-            own.add(session_id)
-            return ids.of_store(session_id, source.path) if session_id in taken else session_id
-
-        return named, own
-
-    def _taken_before(self, source: Source) -> frozenset[str]:
-        """Ids that databases read before this one have: they are not this one's, whatever it calls them."""
+        # Ids that databases read before this one have: they are not this one's, whatever it calls them.
         taken: set[str] = set()
         for store in self._stores(_nothing):
             if store.database.path == source.path:
@@ -208,7 +196,13 @@ class HectorAdapter(Adapter):
                 taken |= known[1]
             except (DatabaseUnreadable, OSError):
                 continue  # `sources` and its own `summaries` say so
-        return frozenset(taken)
+        own: set[str] = set()
+
+        def named(session_id: str) -> str:
+            own.add(session_id)
+            return ids.of_store(session_id, source.path) if session_id in taken else session_id
+
+        return named, own
 
     def find(self, session_id: str) -> Source | None:
         """See `Adapter.find`."""
@@ -288,7 +282,12 @@ class HectorAdapter(Adapter):
     def texts(self, source: Source, report: Report, session_id: str | None = None) -> Iterator[Text]:
         """See `Adapter.texts`. Rows that several sessions share are found in the one that counts them."""
         for one in self.searched(source, report) if session_id is None else [session_id]:
-            if not self._is_counted_elsewhere(source, one):
+            try:
+                parts = parts_in(source, one)
+                elsewhere = visit(self._database(source), parts, lambda layout, facts: facts.counted_elsewhere)
+            except (SessionGone, SessionMissing, DatabaseUnreadable, OSError):
+                elsewhere = False  # `Adapter.texts` says so
+            if not elsewhere:
                 yield from super().texts(source, report, one)
 
     def session_texts(self, source: Source, session_id: str) -> Iterator[Text]:
@@ -301,13 +300,6 @@ class HectorAdapter(Adapter):
         """See `Adapter.new_texts`: of a file."""
         whole = partial(super().texts, source, report)
         return None if source.layout == _SERVER else new_texts(source.path, self._naming(source)[0], marks, whole)
-
-    def _is_counted_elsewhere(self, source: Source, session_id: str) -> bool:
-        try:
-            parts = parts_in(source, session_id)
-            return visit(self._database(source), parts, lambda layout, facts: facts.counted_elsewhere)
-        except (SessionGone, SessionMissing, DatabaseUnreadable, OSError):
-            return False  # `Adapter.texts` says so
 
     def memory(self, summary: SessionSummary) -> Memory | None:
         """See `Adapter.memory`. Version 2 files a session under an app, whose agents share it."""

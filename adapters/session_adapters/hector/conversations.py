@@ -134,7 +134,11 @@ class Conversations(HectorLayout):
             others = [agent or "" for place, agent in enumerate(agents) if place != number]
             if others:
                 raw["sharedWith"] = others
-            metadata, damaged = _metadata(row.metadata)
+            damaged = ""
+            try:
+                metadata = decoded(row.metadata) if row.metadata else None
+            except ValueError:  # its text is shown as it is
+                metadata, damaged = row.metadata, "the session's metadata is no JSON"
             if waiting := _waiting(metadata):
                 raw["waitsForApproval"] = waiting
             yield HectorFacts(
@@ -149,14 +153,6 @@ class Conversations(HectorLayout):
                 damaged=damaged,
                 raw=raw,
             )
-
-
-def _metadata(column: str | None) -> tuple[Any, str]:
-    """The value in the column, or its text as it is; and what is wrong with it."""
-    try:
-        return decoded(column) if column else None, ""
-    except ValueError:
-        return column, "the session's metadata is no JSON"
 
 
 def _waiting(metadata: Any) -> Mapping[str, str]:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache
 from pathlib import PurePath
-from typing import Any
 
 from msgspec.structs import replace
 
@@ -61,6 +60,25 @@ class HectorFold(SessionFold):
     def summary(self, facts: HectorFacts, path: str, session_id: str, *, partial: bool = False) -> SessionSummary:
         """The summary."""
         created = facts.created or self.oldest or facts.updated or EPOCH
+        more = {
+            "rows": self.rows,
+            "checkpoints": self.compactions,
+            "errors": self.errors,
+            "interrupted": self.interrupted,
+            "waitsForInput": self.waits,
+            "sharedMessages": self.inherited,
+        }
+        notes: list[str] = []
+        others = ", ".join(name or "no agent" for name in facts.raw.get("sharedWith", ()))
+        if others:
+            notes.append(f"shared with {others}" + (", found there" if facts.counted_elsewhere else ""))
+        if facts.raw.get("orphaned"):
+            notes.append("deleted, its messages remain")
+        if tools := facts.raw.get("waitsForApproval"):
+            names = ", ".join(filter(None, dict.fromkeys(tools.values())))
+            notes.append(f"waits for approval of {names}" if names else "waits for approval")
+        if self.waits:
+            notes.append("waits for input")
         return SessionSummary(
             **self.fields(),
             agent="hector",
@@ -74,34 +92,11 @@ class HectorFold(SessionFold):
             partial=partial,
             path=path,
             warnings=self.warnings + bool(facts.damaged),
-            notes=tuple(self._notes(facts)),
+            notes=tuple(notes),
             known_as=one_line(ids.readable(session_id), 200),
             repeated=facts.counted_elsewhere,
-            raw=self._raw(facts),
+            raw={"layout": facts.layout, **facts.raw, **{name: value for name, value in more.items() if value}},
         )
-
-    def _notes(self, facts: HectorFacts) -> Iterator[str]:
-        others = ", ".join(name or "no agent" for name in facts.raw.get("sharedWith", ()))
-        if others:
-            yield f"shared with {others}" + (", found there" if facts.counted_elsewhere else "")
-        if facts.raw.get("orphaned"):
-            yield "deleted, its messages remain"
-        if tools := facts.raw.get("waitsForApproval"):
-            names = ", ".join(filter(None, dict.fromkeys(tools.values())))
-            yield f"waits for approval of {names}" if names else "waits for approval"
-        if self.waits:
-            yield "waits for input"
-
-    def _raw(self, facts: HectorFacts) -> dict[str, Any]:
-        more = {
-            "rows": self.rows,
-            "checkpoints": self.compactions,
-            "errors": self.errors,
-            "interrupted": self.interrupted,
-            "waitsForInput": self.waits,
-            "sharedMessages": self.inherited,
-        }
-        return {"layout": facts.layout, **facts.raw, **{name: value for name, value in more.items() if value}}
 
 
 def is_prompt(mark: HectorMark) -> bool:

@@ -155,7 +155,9 @@ class HectorLayout(ABC):
                 return found
             for owner, ration in shares.items():
                 if ration.spent:
-                    self._leave(owner, self._number(owner) - len(found[owner]))
+                    same = " AND ".join(f'"{name}" = ?' for name in self.owners)
+                    ((number,),) = self.reader.run(f"SELECT count(*) FROM {self.table} WHERE {same}", *owner)  # noqa: S608
+                    self._leave(owner, int(number) - len(found[owner]))
         except self.reader.damage as error:
             self.lost.add(f"table {self.table}", f"a part of it is damaged, messages are missing ({error})")
             return {owner: self._salvaged(owner) for owner in owners}
@@ -175,12 +177,6 @@ class HectorLayout(ABC):
             if owner in found:
                 found[owner].append(mark)
         return {owner: marks[::-1] for owner, marks in found.items()}
-
-    def _number(self, owner: Owner) -> int:
-        """How many rows a session has."""
-        same = " AND ".join(f'"{name}" = ?' for name in self.owners)
-        ((number,),) = self.reader.run(f"SELECT count(*) FROM {self.table} WHERE {same}", *owner)  # noqa: S608
-        return int(number)
 
     def _leave(self, owner: Owner, number: int) -> None:
         self.left += number

@@ -114,30 +114,32 @@ class MessageParts:
                 self._say(text, about)
         elif isinstance(data, dict):
             inner = data.get("data")
-            self._add_data(inner if isinstance(inner, dict) and "type" not in data else data, str(kind), about)
+            data = inner if isinstance(inner, dict) and "type" not in data else data
+            shape = data.get("type") or str(kind)
+            if shape == "thinking_complete":  # the end of a thought, without words
+                return
+            # Since November 2025 a call and its result are of one kind, and only the result says whether it is an
+            # error.
+            if shape == "thinking":
+                self._say(_as_text(data.get("text")), about)
+            elif shape == "tool_result" or (not shape and "tool_call_id" in data) or "is_error" in about:
+                self.add_result(data, about)
+            elif shape in ("tool_use", "tool_call") or (not shape and "name" in data):
+                self.add_call(data, about)
+            else:
+                self._unknown(data)
         elif isinstance(file, dict):
-            self.attachments.append(_attachment(file))
+            names = ("mimeType", "mediaType", "mime_type", "media_type")
+            media = _as_text(next((file[key] for key in names if file.get(key)), None))
+            name = _as_text(file.get("name") or file.get("fileWithUri") or file.get("uri"))
+            held = file.get("fileWithBytes") or file.get("bytes")
+            self.attachments.append(made_attachment(media or "application/octet-stream", name[:500], held))
         else:
             self._unknown(part)
 
     def _say(self, text: str, about: dict[str, Any]) -> None:
         place = self._thinking if about.get("event_type") == "thinking" else self._text
         place.append((about.get("block_id"), text))
-
-    def _add_data(self, data: dict[str, Any], kind: str, about: dict[str, Any]) -> None:
-        """A call, a result or a thought. Since November 2025 a call and its result are of one kind, and only the
-        result says whether it is an error."""
-        shape = data.get("type") or kind
-        if shape == "thinking_complete":
-            return
-        if shape == "thinking":
-            self._say(_as_text(data.get("text")), about)
-        elif shape == "tool_result" or (not shape and "tool_call_id" in data) or "is_error" in about:
-            self.add_result(data, about)
-        elif shape in ("tool_use", "tool_call") or (not shape and "name" in data):
-            self.add_call(data, about)
-        else:
-            self._unknown(data)
 
     def add_call(self, data: dict[str, Any], about: dict[str, Any]) -> None:
         """A tool that is called."""
@@ -185,13 +187,6 @@ def _as_text(value: Any) -> str:
 
 def _coded(code: object, text: str) -> str:
     return ": ".join(part for part in (_as_text(code), text) if part)
-
-
-def _attachment(file: dict[str, Any]) -> Attachment:
-    media = next((file[key] for key in ("mimeType", "mediaType", "mime_type", "media_type") if file.get(key)), None)
-    name = file.get("name") or file.get("fileWithUri") or file.get("uri")
-    data = file.get("fileWithBytes") or file.get("bytes")
-    return made_attachment(_as_text(media) or "application/octet-stream", _as_text(name)[:500], data)
 
 
 # A row of v0, v1 or the guide --------------------------------------------------------------------------------
@@ -246,12 +241,18 @@ def messages_of_event(row: EventRow, row_id: str, when: datetime | None) -> list
         parts.errors.append(_coded(row.error_code, row.error_message))
     text = parts.text
     role, kind = _voice(row, text)
-    notices = _notices(row)
+    notices = ["Interrupted"] if is_true(row.interrupted) else []
+    if row.transfer_to_agent:
+        notices.append(f"Handed over to {row.transfer_to_agent}")
+    if is_true(row.escalate):
+        notices.append(f"{row.author or 'The agent'} gave the conversation back")
+    if is_true(row.require_input):
+        notices.append(f"Waits for input: {row.input_prompt}".removesuffix(": "))
     speaks = text or parts.thinking or parts.calls or parts.results or parts.errors or parts.attachments
     found = _messages(parts, text, role, kind, row_id, when) if speaks or not notices else []
     for number, notice in enumerate(notices):
         identity = f"{row_id}.{len(found)}" if found or number else row_id
-        found.append(Message(role="system", kind="notice", id=identity, content=notice, timestamp=when))
+        found.append(Message(role="system", kind="notice", id=identity, content=scrub(notice), timestamp=when))
     return found
 
 
@@ -276,18 +277,6 @@ def _voice(row: EventRow, text: str) -> tuple[Role, MessageKind]:
     if row.role == "user":
         return "system", "notice"
     return ("system", "notice") if row.author == "system" else ("assistant", "message")
-
-
-def _notices(row: EventRow) -> list[str]:
-    """What an event says beside its message."""
-    found = ["Interrupted"] if is_true(row.interrupted) else []
-    if row.transfer_to_agent:
-        found.append(f"Handed over to {row.transfer_to_agent}")
-    if is_true(row.escalate):
-        found.append(f"{row.author or 'The agent'} gave the conversation back")
-    if is_true(row.require_input):
-        found.append(f"Waits for input: {row.input_prompt}".removesuffix(": "))
-    return [scrub(notice) for notice in found]
 
 
 # Both --------------------------------------------------------------------------------------------------------

@@ -125,7 +125,17 @@ def read_server(dsn: Dsn, zone: tzinfo | None, work: Callable[[HectorReader], T]
             _deadline(connection, late),
         ):
             try:
-                return work(_prepared(connection, zone))
+                connection.read_only = True
+                connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
+                connection.adapters.register_loader("text", _Bytes)
+                if connection.info.parameter_status("server_encoding") == "SQL_ASCII":
+                    connection.adapters.register_dumper(str, _Text)
+                    connection.execute("SET LOCAL client_encoding = 'SQL_ASCII'")  # or it refuses what is not valid
+                # In the transaction and not as options of the connection, which poolers refuse.
+                connection.execute(f"SET LOCAL statement_timeout = {STATEMENT_TIMEOUT}".encode())
+                connection.execute(f"SET LOCAL lock_timeout = {LOCK_TIMEOUT}".encode())
+                connection.execute(f"SET LOCAL idle_in_transaction_session_timeout = {IDLE_TIMEOUT}".encode())
+                return work(ServerReader(connection, zone))
             finally:
                 if not connection.closed:
                     connection.rollback()
@@ -151,20 +161,6 @@ def _deadline(connection: psycopg.Connection[Any], late: threading.Event) -> Ite
     finally:
         timer.cancel()
         timer.join()  # it must not use the number of a file that is closed
-
-
-def _prepared(connection: psycopg.Connection[Any], zone: tzinfo | None) -> ServerReader:
-    connection.read_only = True
-    connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
-    connection.adapters.register_loader("text", _Bytes)
-    if connection.info.parameter_status("server_encoding") == "SQL_ASCII":
-        connection.adapters.register_dumper(str, _Text)
-        connection.execute("SET LOCAL client_encoding = 'SQL_ASCII'")  # or it refuses what is not valid
-    # In the transaction and not as options of the connection, which poolers refuse.
-    connection.execute(f"SET LOCAL statement_timeout = {STATEMENT_TIMEOUT}".encode())
-    connection.execute(f"SET LOCAL lock_timeout = {LOCK_TIMEOUT}".encode())
-    connection.execute(f"SET LOCAL idle_in_transaction_session_timeout = {IDLE_TIMEOUT}".encode())
-    return ServerReader(connection, zone)
 
 
 _REASONS: tuple[tuple[type[psycopg.Error], str], ...] = (

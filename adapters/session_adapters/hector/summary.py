@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from session_adapters.growing.sessions import Recounted
 from session_adapters.hector.counts import HectorFold
 from session_adapters.hector.detect import layout_of
-from session_adapters.hector.layout import HectorFacts, HectorLayout, HectorMark, Owner
+from session_adapters.hector.layout import HectorFacts, Owner
 from session_adapters.hector.reader import Database, HectorReader
 from session_adapters.hector.recount import Kept, Settled, count, count_on, fill, sums_of
 from session_adapters.model import SessionSummary
@@ -137,20 +137,16 @@ def _glanced(
         marks = layout.marks(_owners(batch))
         found: dict[str, Recounted[SessionSummary, Settled]] = {}
         for facts in batch:
-            fold = HectorFold()
+            fold, prompt = HectorFold(), None
             if full:
                 fill(fold, layout, facts, marks[facts.owner])
             else:
-                _glance(fold, layout, facts, marks[facts.owner])
+                prompt = fold.glance(marks[facts.owner], layout.reader, shared=facts.counted_elsewhere)
+            if prompt is not None and prompt.size <= FULL_SIZE:
+                for row in layout.read(facts.owner, [prompt]):
+                    said = [one for one in row.messages if one.is_prompt]
+                    fold.first_prompt = said[0].content[:_PROMPT] if said else ""
             found[facts.id] = Recounted(summary(fold, facts))
         return found, layout.lost
 
     return read
-
-
-def _glance(fold: HectorFold, layout: HectorLayout, facts: HectorFacts, marks: Sequence[HectorMark]) -> None:
-    prompt = fold.glance(marks, layout.reader, shared=facts.counted_elsewhere)
-    if prompt is not None and prompt.size <= FULL_SIZE:
-        for row in layout.read(facts.owner, [prompt]):
-            said = [one for one in row.messages if one.is_prompt]
-            fold.first_prompt = said[0].content[:_PROMPT] if said else ""

@@ -24,6 +24,7 @@ from session_adapters.reading.searchable import (
     SessionTexts,
     Text,
     mark_of,
+    news_of,
     pages,
     texts_of,
     unchanged,
@@ -68,7 +69,8 @@ def new_texts(
             looked += batch
     except (DatabaseUnreadable, OSError):
         return None  # reading it session by session reports it
-    return (_session_texts(database, named(one.facts.id), one, whole) for one in looked)
+    names = ((named(one.facts.id), one) for one in looked)
+    return (news_of(name, one.mark, _new(database, name, one), whole) for name, one in names)
 
 
 def _looks(
@@ -96,37 +98,35 @@ def _looks(
     return found
 
 
-def _session_texts(
-    database: Database, name: str, looked: _Looked, whole: Callable[[str], Iterable[Text]]
-) -> SessionTexts:
-    texts: Sequence[Text] | None = () if looked.same else None
-    if looked.first:
-        try:
-            texts = visit(database, looked.facts.parts, partial(_added, name, looked))
-        except (SessionGone, DatabaseUnreadable, OSError):
-            texts = None  # reading all of it says why
-    if texts is None:
-        return SessionTexts(name, looked.mark, True, whole(name))
-    return SessionTexts(name, looked.mark, False, texts)
-
-
-def _added(name: str, looked: _Looked, layout: HectorLayout, facts: HectorFacts) -> list[Text] | None:
+def _new(database: Database, name: str, looked: _Looked) -> Sequence[Text] | None:
     """The texts of the rows that are new, and of what these change; None where that cannot be told."""
-    marks = layout.marks([facts.owner], looked.new + LOOK_BACK)[facts.owner]
-    start = next((at for at, mark in enumerate(marks) if mark.id == looked.first), 0)
-    conversation, first = HectorConversation(), 0
-    for at, row in enumerate(layout.read(facts.owner, marks)):
-        if at == start:
-            conversation.take_change()
-            first = len(conversation.messages)
-        if row.lost:
-            return None
-        conversation.take(row.messages)
-    change, messages = conversation.take_change(), conversation.messages
-    results = (one.tool_result for one in messages[first:] if one.tool_result is not None)
-    if not start or change is None or layout.lost or layout.left or not all(one.linked for one in results):
+    if looked.same:
+        return ()
+    if not looked.first:
         return None
-    return list(texts_of(name, messages, min(first, change)))
+
+    def read(layout: HectorLayout, facts: HectorFacts) -> list[Text] | None:
+        marks = layout.marks([facts.owner], looked.new + LOOK_BACK)[facts.owner]
+        start = next((at for at, mark in enumerate(marks) if mark.id == looked.first), 0)
+        conversation, first = HectorConversation(), 0
+        for at, row in enumerate(layout.read(facts.owner, marks)):
+            if at == start:
+                conversation.take_change()
+                first = len(conversation.messages)
+            if row.lost:
+                return None
+            conversation.take(row.messages)
+        change, messages = conversation.take_change(), conversation.messages
+        results = (one.tool_result for one in messages[first:] if one.tool_result is not None)
+        # The call of a result that is not linked may be further up than `LOOK_BACK`.
+        if not start or change is None or layout.lost or layout.left or not all(one.linked for one in results):
+            return None
+        return list(texts_of(name, messages, min(first, change)))
+
+    try:
+        return visit(database, looked.facts.parts, read)
+    except (SessionGone, DatabaseUnreadable, OSError):
+        return None  # reading all of it says why
 
 
 # All of a session --------------------------------------------------------------------------------------------
@@ -149,30 +149,30 @@ class _Listed(NamedTuple):
 def session_texts(database: Database, session_id: str, parts: Parts) -> Iterator[Text]:
     """See `Adapter.session_texts`."""
     texts = PagedTexts(session_id)
+
+    def listed(layout: HectorLayout, facts: HectorFacts) -> _Listed:
+        marks = layout.within(facts.owner, layout.marks([facts.owner])[facts.owner])
+        # Held for long: no more than what reading takes.
+        marks = [HectorMark(mark.place, mark.id, size=mark.size) for mark in marks]
+        return _Listed(marks, layout.left, bool(facts.damaged))
+
+    def read(marks: Sequence[HectorMark], layout: HectorLayout, facts: HectorFacts) -> _Read:
+        conversation = HectorConversation()
+        lost = 0
+        for row in layout.read(facts.owner, marks):
+            lost += bool(row.lost)
+            conversation.take(row.messages)
+        return _Read(conversation.messages, lost, layout.left)
+
     with reading_stored("hector", session_id, database.path):
-        marks, left, damaged = visit(database, parts, _listed)
+        marks, left, damaged = visit(database, parts, listed)
     lost = int(damaged)
     for span in pages(array("q", (mark.size for mark in marks))):
         with reading_stored("hector", session_id, database.path):
-            page = visit(database, parts, partial(_read, marks[span]))
+            page = visit(database, parts, partial(read, marks[span]))
         lost, left = lost + page.lost, left + page.left
         yield from texts.of(page.messages)
     if left:
         raise SessionUnreadable(excess(left))
     if lost:
         raise SessionUnreadable(unread(lost))
-
-
-def _listed(layout: HectorLayout, facts: HectorFacts) -> _Listed:
-    marks = layout.within(facts.owner, layout.marks([facts.owner])[facts.owner])
-    marks = [HectorMark(mark.place, mark.id, size=mark.size) for mark in marks]  # held for long: what reading takes
-    return _Listed(marks, layout.left, bool(facts.damaged))
-
-
-def _read(marks: Sequence[HectorMark], layout: HectorLayout, facts: HectorFacts) -> _Read:
-    conversation = HectorConversation()
-    lost = 0
-    for row in layout.read(facts.owner, marks):
-        lost += bool(row.lost)
-        conversation.take(row.messages)
-    return _Read(conversation.messages, lost, layout.left)

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from session_adapters.hector.counts import is_prompt, shown
 from session_adapters.hector.detect import visit
 from session_adapters.hector.ids import Parts
-from session_adapters.hector.layout import HectorFacts, HectorLayout, HectorMark, HectorRow, Owner
+from session_adapters.hector.layout import HectorFacts, HectorLayout, HectorMark, HectorRow
 from session_adapters.hector.messages import HectorConversation
 from session_adapters.hector.reader import Database
 from session_adapters.hector.server import Server
@@ -82,19 +82,16 @@ class HectorTranscript(Transcript):
 
     def _show(self, page: _Page) -> None:
         """Let a page be all that is loaded."""
-        self._conversation = self._converse(page)
+        conversation = HectorConversation()
+        for row in page.rows:
+            conversation.take(shown(row.messages, page.facts))
+        conversation.take_change()  # or the next refresh would report it
+        self._conversation = conversation
         self._marks = [_kept(mark) for mark in page.marks]
         self._facts = page.facts
         self._lost = page.lost
         self.complete, self.is_cut, self.begins = page.complete, page.is_cut, page.begins
         self._publish()
-
-    def _converse(self, page: _Page) -> HectorConversation:
-        conversation = HectorConversation()
-        for row in page.rows:
-            conversation.take(shown(row.messages, page.facts))
-        conversation.take_change()
-        return conversation
 
     def _publish(self, *more: str) -> None:
         self.messages = self._conversation.messages
@@ -105,25 +102,26 @@ class HectorTranscript(Transcript):
     def earlier(self) -> int:
         """See `Transcript.earlier`."""
         before = len(self.messages)
+
+        def from_above(layout: HectorLayout, facts: HectorFacts) -> _Page:
+            # What is loaded, and as much again before it.
+            marks = layout.marks([facts.owner])[facts.owner]
+            start = _index(marks, self._marks[0]) if self._marks else len(marks)
+            if start is None:
+                return _Page([], [], False, facts, layout.lost, fits=False)
+            stop = start + len(self._marks)
+            page = self._page(layout, facts, marks, self._cut(marks[:start], len(self._marks)), stop)
+            return page._replace(is_cut=self.is_cut)
+
         while not self.complete and len(self.messages) <= before:
             try:
-                page = visit(self._database, self._parts, self._from_above)
+                page = visit(self._database, self._parts, from_above)
             except (SessionGone, DatabaseUnreadable, OSError):
                 return 0  # `refresh` says what is the matter
             if not page.fits:
                 return 0
             self._show(page)
         return max(0, len(self.messages) - before)
-
-    def _from_above(self, layout: HectorLayout, facts: HectorFacts) -> _Page:
-        """What is loaded, and as much again before it."""
-        marks = layout.marks([facts.owner])[facts.owner]
-        start = _index(marks, self._marks[0]) if self._marks else len(marks)
-        if start is None:
-            return _Page([], [], False, facts, layout.lost, fits=False)
-        stop = start + len(self._marks)
-        page = self._page(layout, facts, marks, self._cut(marks[:start], len(self._marks)), stop)
-        return page._replace(is_cut=self.is_cut)
 
     def load_part(self, step: int) -> bool:
         """See `Transcript.load_part`."""
@@ -169,11 +167,27 @@ class HectorTranscript(Transcript):
             self._publish(f"cannot be read now: {error}")
             return Change()
         self._stamp = stamp
-        return self._append(page) if page.fits else self._replace(page)
+        if not page.fits:
+            return self._replace(page)
+        for row in page.rows:
+            self._conversation.take(shown(row.messages, page.facts))
+        self._marks += [_kept(mark) for mark in page.marks]
+        self._lost.extend(page.lost)
+        self._facts, self.is_cut = page.facts, page.is_cut
+        self._publish()
+        return Change(first=self._conversation.take_change())
 
     def _after(self, layout: HectorLayout, facts: HectorFacts) -> _Page:
         """What came after the loaded rows; all of them anew when one of them is not what it was."""
-        marks, start = self._listed(layout, facts.owner)
+        marks: list[HectorMark] = []
+        start: int | None = None
+        # The last rows are enough where the loaded ones are among them, and others before those.
+        if not self.complete and not self.is_cut:
+            marks = layout.marks([facts.owner], len(self._marks) + NEW_ROWS)[facts.owner]
+            start = _index(marks, self._marks[0])
+        if not start:
+            marks = layout.marks([facts.owner])[facts.owner]
+            start = 0 if self.complete else _index(marks, self._marks[0])
         if start is None:
             return self._page(layout, facts, marks, self._cut(marks), len(marks))._replace(fits=False)
         stop = start + len(self._marks)
@@ -184,25 +198,6 @@ class HectorTranscript(Transcript):
         else:
             page = self._page(layout, facts, marks, start, end)._replace(fits=False)
         return page._replace(is_cut=end < len(marks))
-
-    def _listed(self, layout: HectorLayout, owner: Owner) -> tuple[list[HectorMark], int | None]:
-        """The rows of the session, or the last of them where the loaded ones are there and others before them; where
-        those begin, None where they are no more."""
-        if not self.complete and not self.is_cut:
-            marks = layout.marks([owner], len(self._marks) + NEW_ROWS)[owner]
-            if start := _index(marks, self._marks[0]):
-                return marks, start
-        marks = layout.marks([owner])[owner]
-        return marks, 0 if self.complete else _index(marks, self._marks[0])
-
-    def _append(self, page: _Page) -> Change:
-        for row in page.rows:
-            self._conversation.take(shown(row.messages, page.facts))
-        self._marks += [_kept(mark) for mark in page.marks]
-        self._lost.extend(page.lost)
-        self._facts, self.is_cut = page.facts, page.is_cut
-        self._publish()
-        return Change(first=self._conversation.take_change())
 
     def _replace(self, page: _Page) -> Change:
         """Loaded rows changed: say from where on, or that rows are gone."""

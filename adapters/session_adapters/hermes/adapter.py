@@ -12,10 +12,8 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import Any
 
 import apsw
-import msgspec
 
 from session_adapters.base import (
     Adapter,
@@ -30,6 +28,7 @@ from session_adapters.base import (
     unique,
 )
 from session_adapters.hermes.full_text import ask_index
+from session_adapters.hermes.live import chat_list, open_in_chats
 from session_adapters.hermes.memories import LAYOUT as MEMORY
 from session_adapters.hermes.memories import MemoryTranscript, memory_sources, memory_summary, read_memory
 from session_adapters.hermes.message_queries import exists, session_rows
@@ -47,9 +46,7 @@ from session_adapters.hermes.texts import new_texts, session_texts
 from session_adapters.hermes.transcript import PAGE_ROWS, HermesTranscript
 from session_adapters.hermes.usage import read_usage
 from session_adapters.model import Problem, Session, SessionSummary
-from session_adapters.proc import start_ticks
-from session_adapters.reading.files import read_small
-from session_adapters.reading.folders import is_folder, is_new, may_be_folder
+from session_adapters.reading.folders import is_folder, may_be_folder
 from session_adapters.reading.lineage import once
 from session_adapters.reading.searchable import SessionTexts, Text
 from session_adapters.reading.sqlite import (
@@ -69,19 +66,6 @@ DATABASE = "state.db"
 _FILES = (LAYOUT, MEMORY)
 """Layouts of sources that are a file with one session."""
 _PROFILE = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
-
-
-class _ChatSurface(msgspec.Struct, frozen=True):
-    """An entry of `runtime/active_sessions.json`: a chat that a process has open."""
-
-    session_id: str = ""
-    pid: int = 0
-    process_start_time: float | None = None
-    """Field 22 of `/proc/PID/stat`: clock ticks since boot."""
-
-
-class _ActiveSessions(msgspec.Struct, frozen=True):
-    entries: list[Any] = []
 
 
 class HermesAdapter(Adapter):
@@ -117,17 +101,15 @@ class HermesAdapter(Adapter):
     def sources(self, report: Report) -> Iterator[Source]:
         """See `Adapter.sources`."""
         roots = self.roots()
-        self._check_profiles(roots[0].path, report)
-        yield from unique(source for root in roots for source in self._sources_of(root, report))
-
-    def _check_profiles(self, home: Path, report: Report) -> None:
-        try:
-            with os.scandir(home / "profiles"):
+        profiles = roots[0].path / "profiles"
+        try:  # `roots` leaves out what it cannot list, and has nobody to tell
+            with os.scandir(profiles):
                 pass
         except (FileNotFoundError, NotADirectoryError):  # a home without profiles
             pass
         except OSError as error:
-            self._report(report, home / "profiles", f"the profiles cannot be listed: {error.strerror or error}")
+            self._report(report, profiles, f"the profiles cannot be listed: {error.strerror or error}")
+        yield from unique(source for root in roots for source in self._sources_of(root, report))
 
     def _sources_of(self, root: Root, report: Report) -> Iterator[Source]:
         path = root.path / DATABASE
@@ -189,57 +171,31 @@ class HermesAdapter(Adapter):
         """See `Adapter.find`."""
         session_id = scrub(session_id)
         leftover: Source | None = None
+
+        def has(connection: apsw.Connection) -> bool:
+            HermesSchema.of(connection)  # refuses a database that is not Hermes'
+            return exists(connection, session_id)
+
         for source in self.sources(lambda problem: None):
             if source.layout in _FILES:
                 if source.session_id == session_id and leftover is None:
                     leftover = source
                 continue
             try:
-                if read_database(source.path, lambda connection: _has(connection, session_id)):
+                if read_database(source.path, has):
                     return source
             except (DatabaseUnreadable, OSError):
                 continue  # `summaries` reports it
         return leftover
 
     def live(self) -> Mapping[str, Liveness]:
-        """Sessions that a chat surface has open now, by Hermes' own list, which it only keeps where
-        `max_concurrent_sessions` is configured. An entry counts when its process still runs and began when the
-        entry says, so that a reused pid is not taken for it."""
-        found: dict[str, Liveness] = {}
-        for root in self.roots():
-            for entry in self._open_in_chats(root, lambda problem: None):
-                try:
-                    surface = msgspec.convert(entry, _ChatSurface, strict=False)
-                except msgspec.MsgspecError:  # no entry of a kind that is known: the list is a hint
-                    continue
-                if surface.session_id and self._runs(surface):
-                    found[surface.session_id] = Liveness(pid=surface.pid)
-        return found
+        """See `open_in_chats`."""
+        return open_in_chats([root.path for root in self.roots()], self.environment.proc)
 
     def check_files(self, report: Report) -> None:
         """See `SmallFiles`."""
         for root in self.roots():
-            self._open_in_chats(root, report)
-
-    def _open_in_chats(self, root: Root, report: Report) -> Sequence[Any]:
-        path = root.path / "runtime" / "active_sessions.json"
-        try:
-            return msgspec.json.decode(read_small(path), type=_ActiveSessions, strict=False).entries
-        except (FileNotFoundError, NotADirectoryError):
-            return ()
-        except OSError as error:
-            reason = f"it cannot be read: {error.strerror or error}"
-        except (ValueError, RecursionError):
-            if is_new(path):
-                return ()  # it may be being written: the next look tells
-            reason = "it is damaged"
-        self._report(report, path, f"{reason}; which sessions are open in a chat is not known")
-        return ()
-
-    def _runs(self, surface: _ChatSurface) -> bool:
-        if surface.pid <= 0 or surface.process_start_time is None:
-            return False
-        return start_ticks(self.environment.proc, surface.pid) == int(surface.process_start_time)
+            chat_list(root.path, lambda path, reason: self._report(report, path, reason))
 
     # Reading -----------------------------------------------------------------------------------------------
 
@@ -261,7 +217,12 @@ class HermesAdapter(Adapter):
             summary, entries = read_memory(source)
             return Session.of(summary, entries, warnings=0)
         if source.layout == LAYOUT:
-            return self._leftover_session(source)
+            messages, damaged = messages_of(source)
+            try:
+                summary = leftover_summary(source, exact=True)
+            except OSError as error:
+                raise SessionMissing(f"{source.path} is not there any more") from error
+            return Session.of(summary, messages, warnings=damaged)
         session_id = scrub(session_id)
 
         def read(connection: apsw.Connection) -> tuple[list[SessionSummary], HermesConversation, int]:
@@ -282,14 +243,6 @@ class HermesAdapter(Adapter):
         if not found:
             raise SessionMissing(f"hermes session {session_id} is not in {source.path}")
         return Session.of(found[0], conversation.messages, left, warnings=len(conversation.damaged))
-
-    def _leftover_session(self, source: Source) -> Session:
-        messages, damaged = messages_of(source)
-        try:
-            summary = leftover_summary(source, exact=True)
-        except OSError as error:
-            raise SessionMissing(f"{source.path} is not there any more") from error
-        return Session.of(summary, messages, warnings=damaged)
 
     def usage(self, source: Source, report: Report, session_ids: Collection[str] | None = None) -> Iterator[Usage]:
         """See `Adapter.usage`. Sums by session and model, for that is what Hermes keeps."""
@@ -363,8 +316,3 @@ class HermesAdapter(Adapter):
         named = self.environment.variables.get("HERMES_HOME", "").strip()
         env = {"HERMES_HOME": str(self.environment.expand(named))} if named else {}
         return NativeCommand(argv=("hermes", *profile, *face, *option("--resume", target)), cwd=summary.cwd, env=env)
-
-
-def _has(connection: apsw.Connection, session_id: str) -> bool:
-    HermesSchema.of(connection)
-    return exists(connection, session_id)

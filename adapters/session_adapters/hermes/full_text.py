@@ -46,7 +46,14 @@ def ask_index(
     trigrams = _exists(connection, _TRIGRAMS)
     if not thorough and not all(trigrams and len(run) >= _LEAST for run in runs):
         return None
-    few = session_ids if session_ids is not None and _may_look_up(connection, session_ids) else ()
+    few: Collection[str] = ()
+    if (
+        session_ids is not None
+        and len(session_ids) <= _FEW
+        and not any("\ufffd" in one for one in session_ids)  # read from bytes that are no text, not what stands there
+        and _exists(connection, _BY_SESSION, "index")
+    ):
+        few = session_ids
     found = list(_conditions("+id" if few else "id", expression, runs, trigrams=trigrams))
     conditions = [condition for condition, _ in found]
     if few:
@@ -70,23 +77,11 @@ def ask_index(
             for id_, raw, role, time, active, compacted in connection.execute(
                 query, [*(value for _, value in found), *few]
             )
-            if _among(session := as_text(raw) or "", session_ids)
+            for session in (as_text(raw) or "",)
+            if session_ids is None or session in session_ids
         ]
     except (apsw.SQLError, apsw.CorruptError):  # a table of that name that is no FTS5, or one that is damaged
         return None
-
-
-def _among(session_id: str, session_ids: Collection[str] | None) -> bool:
-    return session_ids is None or session_id in session_ids
-
-
-def _may_look_up(connection: apsw.Connection, session_ids: Collection[str]) -> bool:
-    """Whether there are few of them, an index knows their rows, and they are the very ids that stand there."""
-    return (
-        len(session_ids) <= _FEW
-        and not any("\ufffd" in one for one in session_ids)  # read from bytes that are no text
-        and _exists(connection, _BY_SESSION, "index")
-    )
 
 
 def _conditions(id_: str, expression: str, runs: Sequence[str], *, trigrams: bool) -> Iterator[tuple[str, str]]:

@@ -73,15 +73,17 @@ def read_marks(
         return [HermesMark(*row) for row in rows]
     except DAMAGE:
         ids = page_ids(connection, session_id, before, SESSION_ROWS)
-        return [_mark(connection, query, id_) for id_ in ids if id_ >= first]
-
-
-def _mark(connection: apsw.Connection, query: str, id_: int) -> HermesMark:
-    """One mark, in a table that is damaged: a row that cannot be read has none."""
-    try:
-        return next((HermesMark(*row) for row in connection.execute(query + " id = ?1", (id_,))), HermesMark(id_))
-    except DAMAGE:
-        return HermesMark(id_)
+    # One by one, in a table that is damaged: a row that cannot be read has an empty mark.
+    found: list[HermesMark] = []
+    for id_ in ids:
+        if id_ < first:
+            continue
+        try:
+            row = next(iter(connection.execute(query + " id = ?1", (id_,))), None)
+        except DAMAGE:
+            row = None
+        found.append(HermesMark(id_) if row is None else HermesMark(*row))
+    return found
 
 
 def page_ids(connection: apsw.Connection, session_id: str, before: int, limit: int) -> list[int]:

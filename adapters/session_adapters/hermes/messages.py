@@ -90,14 +90,6 @@ def plain_text(content: str) -> str:
     return (_MEMORY.sub("", text) if "<memory-context>" in text else text).strip()
 
 
-def _spoken(role: Role, content: _Content, items: str | None) -> str:
-    """What a row says: its `content`, or where an assistant's is empty its `codex_message_items`."""
-    text = scrub(content.text)
-    if not text and role == "assistant":
-        text = "\n".join(_strings(_json_list(items)))
-    return text
-
-
 def _content(content: str) -> _Content:
     if not content.startswith(JSON_PREFIX):
         return _Content(content)
@@ -238,11 +230,19 @@ class HermesConversation:
             self.damaged.add(f"message {row.id}", "the tool calls are not valid JSON")
         if content.damaged:
             self.damaged.add(f"message {row.id}", "the parts of the content are not valid JSON")
-        text = _spoken(role, content, row.codex_message_items)
+        text = scrub(content.text)
+        if not text and role == "assistant":  # what it says is in these items then
+            text = "\n".join(_strings(_json_list(row.codex_message_items)))
         first = index = len(self.messages)
         result: ToolResult | None = None
         if role == "tool":
-            result, first = self._link(row, text, index)
+            made = ToolResult(
+                tool_call_id=row.tool_call_id or "",
+                tool_name=row.tool_name or "",
+                output=text,
+                is_error=_failed(text),
+            )
+            result, first = self._fill(made, index)
         self.messages.append(
             Message(
                 role=role,
@@ -262,17 +262,8 @@ class HermesConversation:
             self._calls[call.tool_call_id] = (index, position)
         return first
 
-    def _link(self, row: HermesMessageRow, output: str, index: int) -> tuple[ToolResult, int]:
-        """The result in a row, filled into the nearest call above that has its id; and the lowest index changed."""
-        result = ToolResult(
-            tool_call_id=row.tool_call_id or "",
-            tool_name=row.tool_name or "",
-            output=output,
-            is_error=_failed(output),
-        )
-        return self._fill(result, index)
-
     def _fill(self, result: ToolResult, index: int) -> tuple[ToolResult, int]:
+        """The result, filled into the nearest call above that has its id; and the lowest index changed."""
         place = self._calls.get(result.tool_call_id) if result.tool_call_id else None
         if place is None:
             return result, index

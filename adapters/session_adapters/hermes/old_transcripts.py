@@ -16,10 +16,10 @@ from typing import Any
 import msgspec
 
 from session_adapters.base import SessionMissing, SessionUnreadable, Source
+from session_adapters.growing.jsonl_adapter import JsonlTranscript
 from session_adapters.hermes.messages import HermesConversation
 from session_adapters.hermes.records import HermesMessageRow
 from session_adapters.hermes.row_counts import RowCounts
-from session_adapters.jsonl_adapter import JsonlTranscript
 from session_adapters.model import EPOCH, Message, SessionSummary
 from session_adapters.reading.decoding import Decoder
 from session_adapters.reading.files import open_file

@@ -59,7 +59,14 @@ class RowCounts(SessionFold):
         plain = not observed and head[:1] not in _SPECIAL
         if not plain and kind_of(known, head.decode("utf-8", "ignore"), bool(observed)) != "message":
             return
-        if known == "user" and self._repeated(head, visibility == "compacted"):
+        again = 0
+        if known == "user":
+            if visibility == "compacted":
+                self._archived[head] = self._archived.get(head, 0) + 1
+            elif self._archived:
+                again = self._archived.get(head, 0)
+        if again:  # it was counted already: compaction in place writes the newest rows once more
+            self._archived[head] = again - 1
             self.gap()
         else:
             self.step(known, messages=0)
@@ -75,13 +82,3 @@ class RowCounts(SessionFold):
         """All rows were fed."""
         self.messages = max(self.messages, self._rows)
         self._archived.clear()
-
-    def _repeated(self, head: bytes, archived: bool) -> bool:
-        """Whether a prompt was counted already: compaction in place writes the newest rows once more."""
-        if archived:
-            self._archived[head] = self._archived.get(head, 0) + 1
-            return False
-        left = self._archived.get(head, 0) if self._archived else 0
-        if left:
-            self._archived[head] = left - 1
-        return left > 0

@@ -81,7 +81,8 @@ def _summary(
         source=row.source or None,
         profile=profile,
         preview=one_line(counts.preview, PREVIEW_LENGTH),
-        error=_is_failure(row.end_reason),
+        # The vocabulary is open; the reasons that are known and mean no failure contain neither word.
+        error=any(word in (row.end_reason or "") for word in ("error", "fail")),
         end_reason=row.end_reason or None,
         archived=bool(row.archived),
         partial=not census.complete,
@@ -89,11 +90,6 @@ def _summary(
         warnings=counts.damaged,
         raw=_raw(row, counts, relations.tip(row.id)),
     )
-
-
-def _is_failure(reason: str | None) -> bool:
-    """The vocabulary is open; the reasons that are known and mean no failure contain neither word."""
-    return bool(reason) and any(word in str(reason) for word in ("error", "fail"))
 
 
 def _tokens(row: HermesSessionRow, usage: list[UsageRow]) -> TokenUsage | None:

@@ -40,12 +40,6 @@ _PLAIN = re.compile(r"[\w.:|=-]+", re.ASCII)
 """Ids that stand in JSON as they are."""
 
 
-def _sessions(connection: apsw.Connection) -> list[str]:
-    HermesSchema.of(connection)
-    rows = connection.execute("SELECT CAST(id AS BLOB) FROM sessions NOT INDEXED")
-    return [found for (id_,) in rows if (found := as_text(id_)) and "\ufffd" not in found]
-
-
 class _Mark:
     """What the rows of a session add up to now, and how far that is what it was when it was last read."""
 
@@ -79,7 +73,13 @@ class _Mark:
 
 def new_texts(path: str, marks: Mapping[str, str], otherwise: Otherwise, cut: Cut) -> Iterator[SessionTexts]:
     """See `Adapter.new_texts`. Raises as `read_database` does, but only before it returns."""
-    names = read_database(path, _sessions)
+
+    def listed(connection: apsw.Connection) -> list[str]:
+        HermesSchema.of(connection)
+        rows = connection.execute("SELECT CAST(id AS BLOB) FROM sessions NOT INDEXED")
+        return [found for (id_,) in rows if (found := as_text(id_)) and "\ufffd" not in found]
+
+    names = read_database(path, listed)
     found = {session_id: _Mark(marks.get(session_id, "")) for session_id in names}
     by_key = {session_id.encode(): mark for session_id, mark in found.items()}
     after = -ALL
@@ -91,7 +91,15 @@ def new_texts(path: str, marks: Mapping[str, str], otherwise: Otherwise, cut: Cu
         after = rows[-1][0]
     # What nothing was said in has no texts: of a million such sessions none is opened.
     spoken = ((session_id, mark) for session_id, mark in found.items() if mark.last > -ALL)
-    return (_session_texts(path, session_id, mark, otherwise, cut) for session_id, mark in spoken)
+    return (
+        SessionTexts(
+            session_id,
+            str(mark),
+            mark.known is None,
+            () if mark.known == mark.last else _from(path, session_id, mark.known, otherwise, cut),
+        )
+        for session_id, mark in spoken
+    )
 
 
 def _looks(after: int, connection: apsw.Connection) -> list[Any]:
@@ -103,13 +111,6 @@ def _looks(after: int, connection: apsw.Connection) -> list[Any]:
     facts = ", ".join((select_list(schema.messages, ("active", "compacted")), *lengths))
     query = f"SELECT id, CAST(session_id AS BLOB), {facts} FROM messages WHERE id > ?1 ORDER BY id LIMIT {PAGE_ROWS}"  # noqa: S608
     return connection.execute(query, (after,)).fetchall()
-
-
-def _session_texts(path: str, session_id: str, mark: _Mark, otherwise: Otherwise, cut: Cut) -> SessionTexts:
-    texts: Iterable[Text] = ()
-    if mark.known is None or mark.known != mark.last:
-        texts = _from(path, session_id, mark.known, otherwise, cut)
-    return SessionTexts(session_id, str(mark), mark.known is None, texts)
 
 
 def _from(path: str, session_id: str, known: int | None, otherwise: Otherwise, cut: Cut) -> Iterator[Text]:
@@ -147,7 +148,14 @@ class _Pages:
     def texts(self, *, listed: bool = False) -> Iterator[Text]:
         """All of them, a page at a time. With `listed` raises `SessionGone` for one that has no row of its own."""
         texts = PagedTexts(self._session_id)
-        ids, sizes, self.left = read_database(self._path, partial(self._ids, listed))
+
+        def ids_of(connection: apsw.Connection) -> tuple[Sequence[int], Sequence[int], int]:
+            schema = HermesSchema.of(connection)
+            if listed and not exists(connection, self._session_id):
+                raise SessionGone(self._session_id)
+            return sized_ids(connection, schema, self._session_id) if schema.has_messages else ((), (), 0)
+
+        ids, sizes, self.left = read_database(self._path, ids_of)
         for span in pages(sizes):
             conversation, left = read_database(self._path, partial(self._page, ids[span]))
             self.damaged.extend(conversation.damaged)
@@ -156,19 +164,25 @@ class _Pages:
 
     def added(self, known: int) -> Iterator[Text]:
         """Those of the rows after the id `known`."""
-        texts, self.left = read_database(self._path, partial(self._after, known))
+
+        def read(connection: apsw.Connection) -> tuple[list[Text], int]:
+            schema = HermesSchema.of(connection)
+            if not schema.has_messages:
+                return [], 0
+            rows, _, left = session_rows(connection, schema, self._session_id, known)
+            above = _asking(connection, schema, self._session_id, known, rows)
+            conversation = HermesConversation(None)
+            for row in (*above, *rows):
+                conversation.add(row)
+            return list(texts_of(self._session_id, conversation.messages, len(above))), left
+
+        texts, self.left = read_database(self._path, read)
         yield from self._counted(texts)
 
     def _counted(self, texts: Iterable[Text]) -> Iterator[Text]:
         for text in texts:
             self.given += 1
             yield text
-
-    def _ids(self, listed: bool, connection: apsw.Connection) -> tuple[Sequence[int], Sequence[int], int]:
-        schema = HermesSchema.of(connection)
-        if listed and not exists(connection, self._session_id):
-            raise SessionGone(self._session_id)
-        return sized_ids(connection, schema, self._session_id) if schema.has_messages else ((), (), 0)
 
     def _page(self, ids: Sequence[int], connection: apsw.Connection) -> tuple[HermesConversation, int]:
         rows = read_rows(connection, HermesSchema.of(connection), ids)
@@ -177,17 +191,6 @@ class _Pages:
             conversation.add(row)
         rows.tell(conversation.damaged)
         return conversation, rows.left
-
-    def _after(self, known: int, connection: apsw.Connection) -> tuple[list[Text], int]:
-        schema = HermesSchema.of(connection)
-        if not schema.has_messages:
-            return [], 0
-        rows, _, left = session_rows(connection, schema, self._session_id, known)
-        above = _asking(connection, schema, self._session_id, known, rows)
-        conversation = HermesConversation(None)
-        for row in (*above, *rows):
-            conversation.add(row)
-        return list(texts_of(self._session_id, conversation.messages, len(above))), left
 
 
 def _asking(

@@ -196,8 +196,11 @@ class HermesTranscript(Transcript):
         if stamp == self._stamp and not self._troubled and not self.is_cut:
             return Change()
         try:
-            replaced = stamp[:2] != self._stamp[:2]  # another file under the same name
-            change = self._reload() if replaced else self._follow()
+            if stamp[:2] != self._stamp[:2]:  # another file under the same name
+                self._show(read_database(self.path, lambda connection: self._read_page(connection, ALL)))
+                change = Change(first=0, rewritten=True)
+            else:
+                change = self._follow()
         except (SessionGone, DatabaseMissing):
             return Change(gone=True)
         except (DatabaseUnreadable, OSError) as error:
@@ -223,9 +226,8 @@ class HermesTranscript(Transcript):
             return self._read_rows(connection, schema, marks[len(self._marks) :], is_cut=is_cut), False
 
         page, whole = read_database(self.path, read)
-        return self._replace(page) if whole else self._append(page)
-
-    def _append(self, page: _Page) -> Change:
+        if whole:
+            return self._replace(page)
         first = len(self._conversation.messages)
         for row in page.read.rows:
             first = min(first, self._conversation.add(row))
@@ -244,7 +246,3 @@ class HermesTranscript(Transcript):
         if removed:
             return Change(first=0, rewritten=True)
         return Change(first=first_difference(before, self.messages))
-
-    def _reload(self) -> Change:
-        self._show(read_database(self.path, lambda connection: self._read_page(connection, ALL)))
-        return Change(first=0, rewritten=True)

@@ -47,18 +47,14 @@ def _of_session(row: HermesSessionRow, usage: list[UsageRow]) -> Iterator[Usage]
         provider=row.billing_provider or None,
     )
     by_model = [_line(row, line) for line in own]
-    if _adds_up(whole, by_model) or (by_model and not whole.tokens.total and not amount):
+    tokens = sum(part.tokens.total for part in by_model)
+    usd = sum(part.usd or 0.0 for part in by_model)
+    agrees = bool(by_model) and tokens == whole.tokens.total and abs(usd - (whole.usd or 0.0)) < _CENT
+    if agrees or (by_model and not whole.tokens.total and not amount):
         yield from by_model
     elif whole.tokens.total or amount is not None:
         yield whole
     yield from (_line(row, line) for line in usage if line.task)
-
-
-def _adds_up(whole: Usage, parts: list[Usage]) -> bool:
-    """Whether the usage table says of the conversation what the session's row says."""
-    tokens = sum(part.tokens.total for part in parts)
-    usd = sum(part.usd or 0.0 for part in parts)
-    return bool(parts) and tokens == whole.tokens.total and abs(usd - (whole.usd or 0.0)) < _CENT
 
 
 def _line(row: HermesSessionRow, line: UsageRow) -> Usage:

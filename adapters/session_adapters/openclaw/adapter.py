@@ -19,10 +19,13 @@ from session_adapters.base import (
     unique,
 )
 from session_adapters.model import Problem, Session, SessionSummary
-from session_adapters.openclaw.counting import Kept
-from session_adapters.openclaw.database import events_in, running_keys
-from session_adapters.openclaw.event_stores import ClawDatabaseStore, ClawDocumentStore, PackedShelf, RowStore
-from session_adapters.openclaw.index import file_keys, index_summaries, key_summaries, transcript_names
+from session_adapters.openclaw.database.counting import Kept
+from session_adapters.openclaw.database.event_stores import ClawDatabaseStore, RowStore
+from session_adapters.openclaw.database.tables import running_keys
+from session_adapters.openclaw.database.texts import new_texts
+from session_adapters.openclaw.file_stores import ClawDocumentStore, PackedShelf
+from session_adapters.openclaw.index import file_keys, index_summaries
+from session_adapters.openclaw.keys import ClawKeys, local_id
 from session_adapters.openclaw.listing import (
     NoSession,
     Note,
@@ -41,13 +44,11 @@ from session_adapters.openclaw.places import (
     INDEX,
     PACKED,
     StateDir,
-    key_sources,
     sources_of,
     state_dirs,
 )
 from session_adapters.openclaw.relations import related
 from session_adapters.openclaw.rules import ClawCounts, ClawFile
-from session_adapters.openclaw.texts import new_texts
 from session_adapters.reading.damaged_places import is_for_now, reason_of
 from session_adapters.reading.folders import is_folder
 from session_adapters.reading.searchable import SessionTexts, Text
@@ -92,6 +93,7 @@ class OpenClawAdapter(Adapter):
 
     def __init__(self, environment: Environment) -> None:
         super().__init__(environment)
+        self._keys = ClawKeys(environment, lambda: self.sources(lambda problem: None))
         self._kept: dict[str, Kept] = {}
         """By the path of a database that is counted again."""
 
@@ -110,15 +112,11 @@ class OpenClawAdapter(Adapter):
             source for state in state_dirs(self.environment) for source in sources_of(state, self.environment, report)
         )
 
-    def _state_of(self, source: Source) -> StateDir:
-        found = (state for state in state_dirs(self.environment) if str(state.path) == source.root)
-        return next(found, None) or StateDir(Path(source.root), source.profile, "", "")
-
     def summaries(self, source: Source, report: Report, *, exact: bool = False) -> Sequence[SessionSummary]:
         """See `Adapter.summaries`. For an index of keys these have no messages; `relate` puts them and the
         transcripts together."""
 
-        state = self._state_of(source)
+        state = self._keys.state_of(source)
 
         def read(note: Note) -> list[SessionSummary]:
             if source.layout == DATABASE:
@@ -133,7 +131,7 @@ class OpenClawAdapter(Adapter):
         """See `Adapter.counter`: of a database."""
         if source.layout != DATABASE:
             return None
-        state = self._state_of(source)
+        state = self._keys.state_of(source)
         kept = self._kept[source.path] = Kept()
         return lambda one, report: (self._listed(one, report, lambda note: recounted(one, state, note, kept)), None)
 
@@ -141,7 +139,7 @@ class OpenClawAdapter(Adapter):
         """See `Adapter.session_ids`."""
         if source.layout != DATABASE:
             return super().session_ids(source, report)
-        state = self._state_of(source)
+        state = self._keys.state_of(source)
         return self._listed(
             source, report, lambda note: [state.tagged(one.id) for one in database_facts(source.path, note)]
         )
@@ -167,48 +165,36 @@ class OpenClawAdapter(Adapter):
         """See `Adapter.relate`."""
         return related(summaries)
 
+    def live(self) -> Mapping[str, Liveness]:
+        """See `Adapter.live`: sessions whose row says that they run, while a gateway does; and transcripts with a
+        lock whose process lives."""
+        found: dict[str, Liveness] = {}
+        pid = gateway(self.environment)
+        listed = list(self.sources(lambda problem: None))
+        for source in listed if pid is not None else ():
+            if source.layout == DATABASE:
+                for key in running_keys(source.path):
+                    found[self._keys.state_of(source).tagged(key)] = Liveness(pid=pid or 0, status="running")
+        files = {source.path: source for source in listed if source.layout == FILE and source.path.endswith(".jsonl")}
+        for path, alive in locked(files, self.environment):
+            source = files[path]
+            indexes = [one for one in self._keys.key_sources(source) if one.layout == INDEX]
+            keys = [key for one in indexes for key in file_keys(one).of.get(Path(path).name, ())]
+            for key in keys:
+                found[self._keys.state_of(source).tagged(key)] = alive
+            if not keys:
+                found[source.session_id] = alive
+        return found
+
     def find(self, session_id: str) -> Source | None:
         """See `Adapter.find`. Takes a key, a session id of any of its windows, or the name of a document."""
-        wanted = scrub(session_id)
-        states = {str(state.path): state for state in state_dirs(self.environment)}
-        listed = list(self.sources(lambda problem: None))
-        empty: tuple[Source, str] | None = None
-        for source in listed:
-            local = _local(wanted, states.get(source.root))
-            if source.layout == DATABASE and local is not None:
-                there = events_in(source.path, local)
-                if there is not None and there[1]:
-                    return source
-                if there is not None:
-                    empty = empty or (source, there[0])
-        local_ids = {root: _local(wanted, state) for root, state in states.items()}
-        found = self._find_file(listed, wanted, local_ids)
-        if found is not None or empty is None:
-            return found
-        # A database that knows the session and has nothing of it: its file was not taken over yet.
-        left = (one for one in listed if one.layout == FILE and one.root == empty[0].root)
-        return next((one for one in left if Path(one.path).name == f"{empty[1]}.jsonl"), empty[0])
+        return self._keys.find(session_id)
 
     def other_names(self, summary: SessionSummary) -> Collection[str]:
         """See `Adapter.other_names`: the ids of its windows, and the name of its file or document."""
         raw = summary.raw
         file = () if raw.get("layout") == DATABASE else (Path(summary.path).stem,)
         return {str(raw.get("sessionId", "")), *map(str, raw.get("windows", ())), *file}
-
-    def _find_file(self, listed: Sequence[Source], wanted: str, local_ids: Mapping[str, str | None]) -> Source | None:
-        files = [source for source in listed if source.layout in (FILE, PACKED, DOCUMENT)]
-        for source in files:
-            if source.session_id == wanted:
-                return source
-        by_path = {source.path: source for source in files if source.layout == FILE}
-        for source in listed:
-            local = local_ids.get(source.root)
-            entry = file_keys(source).entries.get(local) if source.layout == INDEX and local is not None else None
-            for name in transcript_names(entry) if entry is not None else ():
-                if (path := str(Path(source.path).parent / name)) in by_path:
-                    return by_path[path]
-        documents = (source for source in files if source.layout == DOCUMENT)
-        return next((one for one in documents if Path(one.path).stem == local_ids.get(one.root)), None)
 
     # Reading -----------------------------------------------------------------------------------------------
 
@@ -225,7 +211,7 @@ class OpenClawAdapter(Adapter):
         """`last`: so many messages of the end are wanted; 0 for all."""
         session_id = scrub(session_id)
         path = source.path
-        local = _local(session_id, self._state_of(source)) or session_id
+        local = local_id(session_id, self._keys.state_of(source)) or session_id
         stores: dict[str, Callable[[], TreeStore]] = {
             DATABASE: lambda: RowStore(ClawDatabaseStore(path, local, last or SESSION_ROWS)),
             FILE: lambda: ClawFile([path], END if last else 0),
@@ -234,30 +220,9 @@ class OpenClawAdapter(Adapter):
         }
         if source.layout not in stores:
             raise SessionMissing(f"{path} has no conversations, only their keys")
-        if source.layout != DATABASE and not self._is_in(source, session_id):
+        if source.layout != DATABASE and not self._keys.is_in(source, session_id):
             raise SessionMissing(f"openclaw session {session_id} is not in {path}")
         return ClawTranscript(session_id, path, stores[source.layout], page=page)
-
-    def _is_in(self, source: Source, session_id: str) -> bool:
-        """Whether a file holds the session: by its own id, or by a key, which an index translates."""
-        if session_id == source.session_id:
-            return True
-        if source.layout != FILE:
-            known = self.find(session_id)
-            return known is not None and known.path == source.path
-        local, name = _local(session_id, self._state_of(source)), Path(source.path).name
-        if local is None:
-            return False
-        for one in self._key_sources(source):
-            if one.layout == INDEX:
-                if local in file_keys(one).of.get(name, ()):
-                    return True
-            elif (there := events_in(one.path, local)) is not None and f"{there[0]}.jsonl" == name:
-                return True
-        return False
-
-    def _key_sources(self, source: Source) -> Iterator[Source]:
-        return key_sources(self._state_of(source), self.environment, Path(source.path).parent)
 
     def session(self, source: Source, session_id: str) -> Session:
         """See `Adapter.session`."""
@@ -291,70 +256,51 @@ class OpenClawAdapter(Adapter):
         if source.layout != DATABASE:
             return None
         try:
-            state = self._state_of(source)
+            state = self._keys.state_of(source)
             return new_texts(source.path, state, marks, lambda one: self.texts(source, report, one))
         except (DatabaseUnreadable, OSError):
             return None  # reading it session by session reports it
 
     def _summary(self, source: Source, session_id: str) -> SessionSummary:
         """The summary of one session, counted in full. Raises `SessionMissing` and `SessionUnreadable`."""
-        state = self._state_of(source)
+        state = self._keys.state_of(source)
         with reading_stored(AGENT, session_id, source.path):
             if source.layout != DATABASE:
-                return self._under_key(source, file_session(source, state, lambda *one: None, exact=True)[0], state)
-            local = _local(session_id, state) or session_id
+                return self._keys.under_key(
+                    source, file_session(source, state, lambda *one: None, exact=True)[0], state
+                )
+            local = local_id(session_id, state) or session_id
             found = database_summaries(source, state, lambda *one: None, exact=True, wanted=local)
         for one in found:
             if session_id in (one.session_id, state.tagged(str(one.raw.get("sessionId")))):
                 return one
         raise SessionMissing(f"openclaw session {session_id} is not in {source.path}")
 
-    def _under_key(self, source: Source, found: SessionSummary, state: StateDir) -> SessionSummary:
-        """The transcript of a file with what its key says."""
-        if source.layout != FILE:
-            return found
-        keys: list[SessionSummary] = []
-        for one in self._key_sources(source):
-            if one.layout == INDEX:
-                keys += key_summaries(one, state, Path(source.path).name)
-                continue
-            try:
-                window = str(found.raw.get("sessionId"))
-                keys += database_summaries(one, state, lambda *said: None, exact=False, wanted=window)
-            except (OSError, ValueError):
-                continue  # `summaries` reports it
-        return next((one for one in related([*keys, found]) if one.path == source.path), found)
-
-    def live(self) -> Mapping[str, Liveness]:
-        """Sessions whose row says that they run, while a gateway does; and transcripts with a lock whose process
-        lives."""
-        found: dict[str, Liveness] = {}
-        pid = gateway(self.environment)
-        listed = list(self.sources(lambda problem: None))
-        for source in listed if pid is not None else ():
-            if source.layout == DATABASE:
-                for key in running_keys(source.path):
-                    found[self._state_of(source).tagged(key)] = Liveness(pid=pid or 0, status="running")
-        files = {source.path: source for source in listed if source.layout == FILE and source.path.endswith(".jsonl")}
-        for path, alive in locked(files, self.environment):
-            source = files[path]
-            indexes = [one for one in self._key_sources(source) if one.layout == INDEX]
-            keys = [key for one in indexes for key in file_keys(one).of.get(Path(path).name, ())]
-            for key in keys:
-                found[self._state_of(source).tagged(key)] = alive
-            if not keys:
-                found[source.session_id] = alive
-        return found
-
     def usage(self, source: Source, report: Report, session_ids: Collection[str] | None = None) -> Iterator[Usage]:
         """See `Adapter.usage`: of all branches, and what events that are no messages spent."""
-        state = self._state_of(source)
+        state = self._keys.state_of(source)
         found: Iterable[tuple[SessionSummary, ClawCounts]] = ()
         try:
-            if source.layout == DATABASE:
-                found = _counted(source, state, session_ids, self._kept.get(source.path))
+            if source.layout == DATABASE and session_ids is None:
+                found = database_sessions(source, state, lambda *one: None, exact=True)
+            elif source.layout == DATABASE:
+                kept = self._kept.get(source.path)
+                # A name asks for all windows of its key: of those only the one so named is counted.
+                found = (
+                    one
+                    for wanted in session_ids or ()
+                    for one in database_sessions(
+                        source,
+                        state,
+                        lambda *one: None,
+                        exact=True,
+                        wanted=local_id(wanted, state) or wanted,
+                        kept=kept,
+                    )
+                    if one[0].session_id == wanted
+                )
             elif source.layout != INDEX and (
-                session_ids is None or any(self._is_in(source, one) for one in session_ids)
+                session_ids is None or any(self._keys.is_in(source, one) for one in session_ids)
             ):
                 found = (file_session(source, state, lambda *one: None, exact=True),)
             for summary, counts in found:
@@ -379,27 +325,6 @@ class OpenClawAdapter(Adapter):
         """The state directory that a session is in."""
         states = state_dirs(self.environment)
         return next((state for state in states if Path(summary.path).is_relative_to(state.path)), states[0])
-
-
-def _counted(
-    source: Source, state: StateDir, session_ids: Collection[str] | None, kept: Kept | None
-) -> Iterator[tuple[SessionSummary, ClawCounts]]:
-    """All sessions of a database, or those named, each with what was gathered of it."""
-    if session_ids is None:
-        yield from database_sessions(source, state, lambda *one: None, exact=True)
-    for wanted in session_ids or ():
-        local = _local(wanted, state) or wanted
-        for found in database_sessions(source, state, lambda *one: None, exact=True, wanted=local, kept=kept):
-            if found[0].session_id == wanted:
-                yield found
-
-
-def _local(session_id: str, state: StateDir | None) -> str | None:
-    """The id as the state directory itself has it; None for an id of another one."""
-    if state is None or not state.tag:
-        return session_id
-    prefix = f"{state.tag}/"
-    return session_id[len(prefix) :] if session_id.startswith(prefix) else None
 
 
 def _left(transcript: ClawTranscript) -> int:

@@ -126,6 +126,7 @@ def index_summaries(source: Source, state: StateDir, note: Note) -> list[Session
     found = []
     for key, entry in _read_index(source.path, note).items():
         wanted = transcript_names(entry)
+        # With a database the transcripts are in there: the import moved their files away.
         if not has_database and names and not names.intersection(wanted):
             note(key, f"its transcript {wanted[0] if wanted else ''} is not there")
         found.append(_summary(source, state, key, entry))
@@ -151,7 +152,10 @@ def described(
     parts = ClawKey.of(key)
     spawner = has.get("spawned_by") or entry.spawned_by
     kind: SessionKind = "subagent" if spawner or parts.is_subagent else summary.kind
-    channel = _channel(parts, entry, has)
+    delivery = entry.delivery_context.channel if entry.delivery_context else None
+    origin = entry.origin.provider if entry.origin else None
+    places = (parts.channel, has.get("channel"), entry.channel, entry.last_channel, delivery, origin)
+    channel = next((place for place in places if isinstance(place, str) and place), None)
     status = has.get("status") or entry.status
     name = has.get("label") or entry.label or has.get("display_name") or entry.display_name or entry.auto_label
     models = summary.models or tuple(filter(None, (has.get("model") or entry.model or entry.model_override,)))
@@ -175,13 +179,6 @@ def described(
             "agentId": parts.agent_id,
         },
     )
-
-
-def _channel(parts: ClawKey, entry: IndexEntry, has: Mapping[str, Any]) -> str | None:
-    delivery = entry.delivery_context.channel if entry.delivery_context else None
-    origin = entry.origin.provider if entry.origin else None
-    places = (parts.channel, has.get("channel"), entry.channel, entry.last_channel, delivery, origin)
-    return next((place for place in places if isinstance(place, str) and place), None)
 
 
 def _facts(parts: ClawKey, entry: IndexEntry, has: Mapping[str, Any], channel: str | None) -> dict[str, Any]:

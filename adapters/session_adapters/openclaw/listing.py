@@ -14,17 +14,20 @@ from msgspec.structs import asdict, replace
 from session_adapters.base import Source
 from session_adapters.growing.sessions import Mark, Recounted
 from session_adapters.model import SessionSummary
-from session_adapters.openclaw.counting import CHUNK, Count, Kept, batches, count_of, counts_of, feed, marks_in
-from session_adapters.openclaw.database import ClawFacts, sessions_of
-from session_adapters.openclaw.event_stores import (
-    ClawDocumentStore,
-    ClawEvent,
-    ClawStore,
-    PackedShelf,
-    unpacked_archive,
-    unpacked_event,
+from session_adapters.openclaw.database.counting import (
+    CHUNK,
+    Count,
+    Kept,
+    batches,
+    count_of,
+    counts_of,
+    feed,
+    marks_in,
 )
-from session_adapters.openclaw.events import Archive, ClawColumns, archive_of, read_events
+from session_adapters.openclaw.database.event_stores import ClawEvent, ClawStore, unpacked_archive, unpacked_event
+from session_adapters.openclaw.database.events import Archive, ClawColumns, archive_of, read_events
+from session_adapters.openclaw.database.tables import ClawFacts, sessions_of
+from session_adapters.openclaw.file_stores import ClawDocumentStore, PackedShelf
 from session_adapters.openclaw.index import described
 from session_adapters.openclaw.places import AGENT, DATABASE, DOCUMENT, FILE, FileName, StateDir, agent_of
 from session_adapters.openclaw.rules import ClawCounts
@@ -135,10 +138,18 @@ def database_sessions(
         if late:
             found = [_Counted(counts_of(one), True, None) for one in batch]
         else:
-            found = read_database(source.path, _counting(batch, None if exact else stint, kept, full=full))
+            found = read_database(source.path, partial(_count, batch, None if exact else stint, kept, full=full))
         for one, counted in zip(batch, found, strict=True):
             if counted.archive is not None and full:
-                counted = _unpack(one, counted, source.path, note)
+                counts = counts_of(one)
+                try:
+                    lines = unpacked_archive(counted.archive, source.path)
+                    feed(counts, (ClawEvent(number, line) for number, line in enumerate(lines)))
+                except OSError as error:
+                    note(f"session {one.id}", error.strerror or str(error))
+                    counted = counted._replace(partial=False)
+                else:
+                    counted = _Counted(counts, False, counted.archive)
             for place, reason in counted.counts.damaged.places(limit=REPORTED):
                 note(f"session {one.id}, {place}", reason)
             yield _of_database(one, counted, source, state), counted.counts
@@ -148,60 +159,44 @@ def database_sessions(
         note("table session_nodes", f"sessions could not be counted: {TOO_MANY}")
 
 
-def _counting(
-    batch: Sequence[ClawFacts], stint: Stint | None, kept: Kept | None, *, full: bool
-) -> Callable[[apsw.Connection], list[_Counted]]:
-    def read(connection: apsw.Connection) -> list[_Counted]:
-        schema = ClawColumns.of(connection)
-        return [_count(connection, schema, one, stint, kept, full=full) for one in batch]
-
-    return read
-
-
 def _count(
-    connection: apsw.Connection,
-    schema: ClawColumns,
-    one: ClawFacts,
+    batch: Sequence[ClawFacts],
     stint: Stint | None,
     kept: Kept | None,
+    connection: apsw.Connection,
     *,
     full: bool,
-) -> _Counted:
-    counts, going = counts_of(one), None
-    if not one.events:
+) -> list[_Counted]:
+    schema = ClawColumns.of(connection)
+    found: list[_Counted] = []
+    for one in batch:
+        counts, going = counts_of(one), None
+        if not one.events:
+            try:
+                archive = archive_of(connection, schema, one.session_id, data=full)
+            except DAMAGE as error:
+                counts.damaged.add("archive", f"a part of it is damaged ({error})")
+                archive = None
+            found.append(_Counted(counts, archive is not None, archive))
+            continue
+        whole = full or one.events <= FIRST + LAST
         try:
-            archive = archive_of(connection, schema, one.session_id, data=full)
-        except DAMAGE as error:
-            counts.damaged.add("archive", f"a part of it is damaged ({error})")
-            archive = None
-        return _Counted(counts, archive is not None, archive)
-    whole = full or one.events <= FIRST + LAST
-    try:
-        if whole:
-            going = count_of(connection, schema, one, stint, kept)
-            counts = going.counts
-            if rest := going.left(one):
-                counts.damaged.add("", excess(rest, "last"), rest)
-                whole = False
-        else:
-            first = read_events(connection, schema, one.session_id, 0, FIRST)
-            last = read_events(connection, schema, one.session_id, 1 << 62, LAST, backwards=True)
-            feed(counts, (unpacked_event(*row) for row in (*first, *last)))
-    except DAMAGE as error:  # a damaged page: what was read of this one stands, the others are not touched by it
-        counts.damaged.add("events", f"a part of them is damaged ({error})")
-        whole = False
-    return _Counted(counts, not whole, None, going)
-
-
-def _unpack(one: ClawFacts, counted: _Counted, path: str, note: Note) -> _Counted:
-    counts = counts_of(one)
-    try:
-        lines = unpacked_archive(counted.archive, path) if counted.archive is not None else []
-        feed(counts, (ClawEvent(number, line) for number, line in enumerate(lines)))
-    except OSError as error:
-        note(f"session {one.id}", error.strerror or str(error))
-        return counted._replace(partial=False)
-    return _Counted(counts, False, counted.archive)
+            if whole:
+                going = count_of(connection, schema, one, stint, kept)
+                counts = going.counts
+                if rest := going.left(one):
+                    counts.damaged.add("", excess(rest, "last"), rest)
+                    whole = False
+            else:
+                first = read_events(connection, schema, one.session_id, 0, FIRST)
+                # The last ones: no number is as high as that.
+                last = read_events(connection, schema, one.session_id, 1 << 62, LAST, backwards=True)
+                feed(counts, (unpacked_event(*row) for row in (*first, *last)))
+        except DAMAGE as error:  # a damaged page: what was read of this one stands, the others are not touched by it
+            counts.damaged.add("events", f"a part of them is damaged ({error})")
+            whole = False
+        found.append(_Counted(counts, not whole, None, going))
+    return found
 
 
 def _of_database(one: ClawFacts, counted: _Counted, source: Source, state: StateDir) -> SessionSummary:

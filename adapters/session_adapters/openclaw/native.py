@@ -12,7 +12,7 @@ from pathlib import PurePath
 from session_adapters.base import Environment, Liveness, NativeCommand, option
 from session_adapters.model import SessionSummary
 from session_adapters.openclaw.places import DATABASE, StateDir
-from session_adapters.openclaw.records import LOCK, ClawKey, RunLock
+from session_adapters.openclaw.records import LOCK, ClawKey
 from session_adapters.proc import start_ticks
 from session_adapters.reading.files import read_small
 from session_adapters.times import parse_time
@@ -86,6 +86,7 @@ def gateway(environment: Environment) -> int | None:
     """The id of a process that runs sessions for the gateway; None when there is none."""
 
     def is_gateway(words: tuple[str, ...]) -> bool:
+        # It sets a title, which stands in the place of its command line.
         return any(PurePath(word).name in _NAMES for word in words[:1])
 
     return next((one.pid for one in processes(environment.proc, is_gateway)), None)
@@ -99,15 +100,13 @@ def locked(paths: Iterable[str], environment: Environment) -> Iterator[tuple[str
             lock = LOCK.one(read_small(f"{path}.lock", 64 << 10))
         except (OSError, ValueError):
             continue  # none, or it is being written
-        if _holds(lock, environment):
+        found = process(environment.proc, lock.pid) if lock.pid > 0 else None
+        if found is None:
+            continue
+        if lock.starttime is not None:
+            holds = start_ticks(environment.proc, lock.pid) == int(lock.starttime)
+        else:  # without the start of its process the time of the lock has to do
+            created = parse_time(lock.created_at)
+            holds = created is not None and found.started <= created.timestamp() + _SLACK
+        if holds:
             yield path, Liveness(pid=lock.pid, status="running")
-
-
-def _holds(lock: RunLock, environment: Environment) -> bool:
-    found = process(environment.proc, lock.pid) if lock.pid > 0 else None
-    if found is None:
-        return False
-    if lock.starttime is not None:
-        return start_ticks(environment.proc, lock.pid) == int(lock.starttime)
-    created = parse_time(lock.created_at)
-    return created is not None and found.started <= created.timestamp() + _SLACK

@@ -78,22 +78,22 @@ def state_dirs(environment: Environment) -> list[StateDir]:
         names = sorted(os.listdir(home))  # noqa: PTH208 - names alone
     except OSError:
         names = []
-    found += [(home / name, name.removeprefix(".openclaw-"), "profile") for name in names if _is_profile(name)]
+    found += [
+        (home / name, name.removeprefix(".openclaw-"), "profile")
+        for name in names
+        if name.startswith(".openclaw-") and len(name) > len(".openclaw-")
+    ]
     found += [(home / name, None, "earlier name") for name in _LEGACY if name in names]
     places: dict[str, tuple[Path, str | None, str]] = {}
     for path, of, layout in found:
         if layout == "default" or may_be_folder(path):
-            places.setdefault(os.path.realpath(path), (path, of, layout))
+            places.setdefault(os.path.realpath(path), (path, of, layout))  # of links to one place the strongest
     order = list(places.values())
     first = next((place for place in order if is_folder(place[0])), order[0])
     return [
         StateDir(path, of, layout, "" if (path, of, layout) == first else of or path.name.lstrip("."))
         for path, of, layout in order
     ]
-
-
-def _is_profile(name: str) -> bool:
-    return name.startswith(".openclaw-") and len(name) > len(".openclaw-")
 
 
 # Configuration -----------------------------------------------------------------------------------------------
@@ -148,12 +148,10 @@ def _read_config(path: Path, stamp: tuple[int, ...]) -> _Moved | str:
     """What it moves, or why that cannot be told. It is asked for with every file of a session."""
     text = read_small(path).decode("utf-8", "replace")
     try:
-        return _moved(_CONFIG.one(_COMMENT.sub(lambda found: found.group(1) or "", text).encode()))
+        config = _CONFIG.one(_COMMENT.sub(lambda found: found.group(1) or "", text).encode())
     except ValueError:
+        # A file that names neither of the two moves nothing, readable or not.
         return "it is not JSON that can be read" if "agentDir" in text or '"store"' in text else _Moved()
-
-
-def _moved(config: _Config) -> _Moved:
     store = config.session.store if config.session else None
     listed = config.agents.list if config.agents else None
     dirs: dict[str, str] = {}
@@ -195,13 +193,24 @@ class _Walk:
         self.moved = _configured(state, environment, report)
 
     def sources(self) -> Iterator[Source]:
-        """Databases, then indexes and transcripts, then documents."""
+        """Databases, then indexes and transcripts, then documents: `<channel>/<id>.json`."""
         agents = self._agents()
         for agent in agents:
             yield from self._database(agent)
         for folder, index in self._folders(agents):
             yield from self._transcripts(folder, index)
-        yield from self._documents(self.state.path / "sessions")
+        folder = self.state.path / "sessions"
+        found: list[tuple[str, Path]] = []
+        for channel in self.names(folder):
+            if channel.endswith((".json", ".jsonl")):
+                continue
+            names = [name for name in self.names(folder / channel) if name.endswith(".json")]
+            found += [(name.removesuffix(".json"), folder / channel / name) for name in names if name[0] != "."]
+        often = Counter(stem for stem, _ in found)
+        for stem, path in found:
+            # The same id in two channels are two sessions (spec 004 §4.2.9).
+            session_id = stem if often[stem] == 1 else f"{path.parent.name}/{stem}"
+            yield from self._file(path, DOCUMENT, self.state.tagged(session_id))
 
     def keys(self, folder: Path) -> Iterator[Source]:
         """What has keys of the files in a folder: every database, and the index there."""
@@ -259,19 +268,6 @@ class _Walk:
             session_id = path.name if named.stem == before else named.stem
             before = named.stem
             yield from self._file(path, PACKED if named.packed else FILE, self.state.tagged(session_id))
-
-    def _documents(self, folder: Path) -> Iterator[Source]:
-        """`<channel>/<id>.json`. The same id in two channels are two sessions (spec 004 §4.2.9)."""
-        found: list[tuple[str, Path]] = []
-        for channel in self.names(folder):
-            if channel.endswith((".json", ".jsonl")):
-                continue
-            names = [name for name in self.names(folder / channel) if name.endswith(".json")]
-            found += [(name.removesuffix(".json"), folder / channel / name) for name in names if name[0] != "."]
-        often = Counter(stem for stem, _ in found)
-        for stem, path in found:
-            session_id = stem if often[stem] == 1 else f"{path.parent.name}/{stem}"
-            yield from self._file(path, DOCUMENT, self.state.tagged(session_id))
 
     def _file(self, path: Path, layout: str, session_id: str) -> Iterator[Source]:
         status = status_of(str(path), partial(self.trouble, path))

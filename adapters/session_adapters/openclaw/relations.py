@@ -45,11 +45,17 @@ def related(summaries: Sequence[SessionSummary]) -> list[SessionSummary]:
     for one in summaries:
         layouts.setdefault(one.raw.get("layout"), []).append(one)
     keys, stored = layouts.get(INDEX, []), layouts.get(DATABASE, [])
-    files = _distinct([*layouts.get(FILE, []), *layouts.get(PACKED, [])])
+    # Of copies of a file the longest: those in the import's archive, or with another end to the name.
+    best: dict[tuple[Any, ...], SessionSummary] = {}
+    for one in (*layouts.get(FILE, []), *layouts.get(PACKED, [])):
+        copy = (one.raw.get("sessionId"), one.created_at)
+        other = best.get(copy)
+        if other is None or (one.message_count, one.size) > (other.message_count, other.size):
+            best[copy] = one
     owners = {id_: one for one in stored for id_ in (*one.raw.get("windows", ()), one.raw.get("sessionId"))}
     filled: dict[str, SessionSummary] = {}
     left: list[SessionSummary] = []
-    for one in files:
+    for one in best.values():
         owner = owners.get(one.raw.get("sessionId")) or owners.get(_header_id(one))
         if owner is None:
             left.append(one)
@@ -62,7 +68,11 @@ def related(summaries: Sequence[SessionSummary]) -> list[SessionSummary]:
     taken = {one.session_id for one in stored}
     found = [filled.get(one.session_id, one) for one in stored]
     found += _under_keys(left, [key for key in keys if key.session_id not in taken])
-    ids = _ids(found)
+    ids: dict[str, str] = {}  # session id → the id under which it is known
+    for one in found:
+        for id_ in (*one.raw.get("windows", ()), one.raw.get("headerId"), one.raw.get("sessionId")):
+            if isinstance(id_, str):
+                ids[id_] = one.session_id
     return [
         *(_forked(one, ids) if one.kind == "fork" else one for one in found),
         *layouts.get(DOCUMENT, []),
@@ -75,17 +85,6 @@ def _header_id(one: SessionSummary) -> str | None:
     header, stem = one.raw.get("headerId"), one.raw.get("sessionId")
     matches = isinstance(header, str) and isinstance(stem, str) and header and stem.startswith(f"{header}-topic-")
     return str(header) if matches else None
-
-
-def _distinct(files: list[SessionSummary]) -> list[SessionSummary]:
-    """Of copies of a file the longest: those in the import's archive, or with another end to the name."""
-    best: dict[tuple[Any, ...], SessionSummary] = {}
-    for one in files:
-        copy = (one.raw.get("sessionId"), one.created_at)
-        other = best.get(copy)
-        if other is None or (one.message_count, one.size) > (other.message_count, other.size):
-            best[copy] = one
-    return list(best.values())
 
 
 def _under_keys(files: list[SessionSummary], keys: list[SessionSummary]) -> list[SessionSummary]:
@@ -101,16 +100,6 @@ def _under_keys(files: list[SessionSummary], keys: list[SessionSummary]) -> list
                 named[one.path] = key
                 break
     return [merged(one, named[one.path]) if one.path in named else one for one in files]
-
-
-def _ids(found: Sequence[SessionSummary]) -> dict[str, str]:
-    """Session id → the id under which it is known."""
-    ids: dict[str, str] = {}
-    for one in found:
-        for id_ in (*one.raw.get("windows", ()), one.raw.get("headerId"), one.raw.get("sessionId")):
-            if isinstance(id_, str):
-                ids[id_] = one.session_id
-    return ids
 
 
 def forked_from(header: str) -> str:

@@ -10,7 +10,6 @@ exited with, and which session a helper got.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from typing import Any
 
 from msgspec.structs import replace
@@ -63,20 +62,17 @@ class ClawShape(TreeShape):
     def take(self, record: Any) -> int | None:
         """See `TreeShape.take`."""
         if record.type == "leaf" and record.id is not None:
-            return self._take_leaf(record)
+            # A pointer: what follows hangs on its target, and so does the pointer.
+            target = record.target_id
+            known = target is None or self.tree.find(target) is not None
+            self._emptied = target is None
+            self.led_away = self.led_away or not known
+            return self.tree.add(
+                TreeNode(record.id, target if known else record.parent_id, False, parse_seconds(record.timestamp))
+            )
         if record.type != "session":
             self._emptied = False
         return super().take(record)
-
-    def _take_leaf(self, record: Any) -> int:
-        """A pointer: what follows hangs on its target, and so does the pointer."""
-        target = record.target_id
-        known = target is None or self.tree.find(target) is not None
-        self._emptied = target is None
-        self.led_away = self.led_away or not known
-        return self.tree.add(
-            TreeNode(record.id, target if known else record.parent_id, False, parse_seconds(record.timestamp))
-        )
 
     def leaf(self) -> int | None:
         """The last event. Where that is a setting which hangs on nothing, as some versions wrote them, the last
@@ -100,15 +96,25 @@ class ClawShape(TreeShape):
     def show(self, entry: TreeEntry, node_id: str) -> Shown:
         """See `TreeShape.show`."""
         if entry.type == "reset":
-            inherited = self.is_inherited(entry.timestamp)
-            return Shown((_reset(entry, node_id, inherited=inherited),))
+            message = Message(
+                role="system",
+                kind="compaction",
+                id=node_id,
+                content=_RESET,
+                timestamp=entry_time(entry),
+                inherited=self.is_inherited(entry.timestamp),
+            )
+            return Shown((message,))
         shown = super().show(entry, node_id)
         if not shown.messages:
             return shown
         message, *more = shown.messages
         if message.role == "user" and message.kind == "message":
-            kind = "notice" if _is_inserted(entry, message.content) else "message"
-            return Shown((replace(message, kind=kind),))
+            provenance = entry.message.provenance if entry.message is not None else None
+            inserted = isinstance(provenance, dict) and provenance.get("kind") in _INSERTED
+            # What says nothing of its origin, a heartbeat for one, is known by its first words.
+            inserted = inserted or asked(message.content[:400]).startswith((_HEARTBEAT, _RUNTIME))
+            return Shown((replace(message, kind="notice" if inserted else "message"),))
         if message.tool_result is not None:
             return _result(entry, message)
         if entry.custom_type == "run-failed-before-reply":
@@ -117,19 +123,6 @@ class ClawShape(TreeShape):
             # What a channel was sent, written down by the gateway: no model was called.
             return Shown((replace(message, model=None), *more))
         return shown
-
-
-def _reset(entry: TreeEntry, node_id: str, *, inherited: bool) -> Message:
-    return Message(
-        role="system", kind="compaction", id=node_id, content=_RESET, timestamp=entry_time(entry), inherited=inherited
-    )
-
-
-def _is_inserted(entry: TreeEntry, text: str) -> bool:
-    provenance = entry.message.provenance if entry.message is not None else None
-    if isinstance(provenance, dict) and provenance.get("kind") in _INSERTED:
-        return True
-    return asked(text[:400]).startswith((_HEARTBEAT, _RUNTIME))
 
 
 def _result(entry: TreeEntry, message: Message) -> Shown:
@@ -141,17 +134,13 @@ def _result(entry: TreeEntry, message: Message) -> Shown:
     failed = details.get("status") in ("error", "failed") or (isinstance(code, int) and code != 0)
     if failed and not message.tool_result.is_error:
         message = replace(message, tool_result=replace(message.tool_result, is_error=True))
-    return Shown((message,), dict(_facts(details)))
-
-
-def _facts(details: Mapping[str, Any]) -> Mapping[str, Any]:
     found: dict[str, Any] = {}
     duration, child = details.get("durationMs"), details.get("childSessionKey")
     if isinstance(duration, int | float) and 0 <= duration < 1e12:
         found["duration_ms"] = int(duration)
     if isinstance(child, str) and child:
         found["subagent_id"] = child
-    return found
+    return Shown((message,), found)
 
 
 class ClawFile(ClawShape, TreeFile):

@@ -39,7 +39,7 @@ def decompress(data: bytes, limit: int) -> bytes:
                     rest, at = data[at : at + _FED], at + _FED
                     if not rest:
                         raise ZstdError("the end of its Zstandard data is missing")
-                found.append(frame.decompress(rest, left + 1))
+                found.append(frame.decompress(rest, left + 1))  # one byte more tells that there is more
                 rest = b""
                 left -= len(found[-1])
                 if left < 0:

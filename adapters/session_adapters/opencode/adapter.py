@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from datetime import datetime
 from functools import partial
 from itertools import groupby
 from pathlib import Path
@@ -120,6 +119,7 @@ class OpenCodeAdapter(Adapter):
             except OSError as error:
                 trouble(path, error)
                 continue
+            # `OPENCODE_DB` may name one of the others, and one may be a link to another.
             if source.stamp[:2] not in seen:
                 seen.add(source.stamp[:2])
                 yield source
@@ -175,7 +175,13 @@ class OpenCodeAdapter(Adapter):
     def relate(self, summaries: Sequence[SessionSummary]) -> Sequence[SessionSummary]:
         """Each session once, from the newest generation that has it; forks of the trees, which are files of their
         own, by the messages they share; and the first session of each line of forks."""
-        kept = once(summaries, lambda one: [-part for part in _rank(one)])
+
+        def rank(one: SessionSummary) -> tuple[int, float]:
+            touched = one.raw.get("touched")
+            place = _RANKS.get(str(one.raw.get("layout")), 9)
+            return -place, float(touched) if isinstance(touched, int) else 0.0
+
+        kept = once(summaries, rank)
         by_first: dict[object, list[SessionSummary]] = {}
         for summary in kept.values():
             if (first := summary.raw.get("firstMessage")) is not None:
@@ -195,13 +201,22 @@ class OpenCodeAdapter(Adapter):
         """See `Adapter.find`."""
         session_id = scrub(session_id)
         best: tuple[tuple[int, float], Source] | None = None
+
+        def read(connection: apsw.Connection) -> OpenCodeFacts | None:
+            return next(sessions_of(connection, OpenCodeSchema.of(connection), lambda lost: None, session_id), None)
+
         for source in self.sources(lambda problem: None):
-            if source.layout == _DATABASE:
-                rank = _find_in(source.path, session_id)
+            # How good this copy is, by the same rule as in `relate`; None where it has none.
+            if source.layout != _DATABASE:
+                found = (_RANKS[source.layout], -source.modified) if source.session_id == session_id else None
             else:
-                rank = (_RANKS[source.layout], -source.modified) if source.session_id == session_id else None
-            if rank is not None and (best is None or rank < best[0]):
-                best = (rank, source)
+                try:
+                    facts = read_database(source.path, read)
+                except (DatabaseUnreadable, OSError):
+                    continue  # `summaries` reports it
+                found = None if facts is None else (_RANKS[facts.generation], -(facts.updated or 0))
+            if found is not None and (best is None or found < best[0]):
+                best = (found, source)
         return best[1] if best is not None else None
 
     def live(self) -> Mapping[str, Liveness]:
@@ -214,13 +229,19 @@ class OpenCodeAdapter(Adapter):
                     yield source
                     continue
                 for facts in self._listed(source, lambda problem: None, partial(database_facts, source.path)):
-                    if facts.generation != "document":
+                    if facts.generation != "document":  # which no process of OpenCode's writes
                         directories[facts.id] = facts.directory
                         yield replace(source, session_id=facts.id, modified=(facts.updated or 0) / 1000)
 
         def header(source: Source) -> tuple[str, str] | None:
             key = source.session_id
-            directory = directories[key] if source.layout == _DATABASE else _tree_directory(source)
+            if source.layout == _DATABASE:
+                directory = directories[key]
+            else:
+                try:
+                    directory = TreeShelf(source.path).reader(key).facts.directory
+                except (SessionGone, OSError, ValueError):
+                    directory = None  # `summaries` reports it
             return (key, directory) if directory else None
 
         return live_sessions(self.environment, recent, header)
@@ -296,36 +317,13 @@ def _shelf(source: Source) -> OpenCodeStore:
     return OpenCodeDatabase(source.path) if source.layout == _DATABASE else TreeShelf(source.path)
 
 
-def _rank(summary: SessionSummary) -> tuple[int, float]:
-    touched = summary.raw.get("touched")
-    return _RANKS.get(str(summary.raw.get("layout")), 9), -float(touched) if isinstance(touched, int) else 0.0
-
-
-def _find_in(path: str, session_id: str) -> tuple[int, float] | None:
-    """How good the copy of a session in a database is, by the same rule as `_rank`; None where there is none."""
-
-    def read(connection: apsw.Connection) -> OpenCodeFacts | None:
-        return next(sessions_of(connection, OpenCodeSchema.of(connection), lambda lost: None, session_id), None)
-
-    try:
-        facts = read_database(path, read)
-    except (DatabaseUnreadable, OSError):
-        return None  # `summaries` reports it
-    return None if facts is None else (_RANKS[facts.generation], -(facts.updated or 0))
-
-
-def _tree_directory(source: Source) -> str | None:
-    try:
-        return TreeShelf(source.path).reader(source.session_id).facts.directory
-    except (SessionGone, OSError, ValueError):
-        return None  # `summaries` reports it
-
-
 def _origins(alike: Sequence[SessionSummary]) -> Iterator[tuple[SessionSummary, str]]:
     """Of sessions that begin alike each that copied something, with the latest one before it that copied less."""
     less: list[tuple[int, str]] = []
     """How much those so far copied, each more than the one before it: those behind that copied as much are out."""
-    for _, together in groupby(sorted(alike, key=_began), lambda one: one.created_at):
+    for _, together in groupby(
+        sorted(alike, key=lambda one: (one.created_at, one.session_id)), lambda one: one.created_at
+    ):
         began = [(one.raw.get("copiedMessages") or 0, one) for one in together]
         for copied, one in began:
             at = bisect_left(less, (copied, ""))
@@ -334,7 +332,3 @@ def _origins(alike: Sequence[SessionSummary]) -> Iterator[tuple[SessionSummary, 
         for copied, one in began:
             del less[bisect_left(less, (copied, "")) :]
             less.append((copied, one.session_id))
-
-
-def _began(summary: SessionSummary) -> tuple[datetime, str]:
-    return summary.created_at, summary.session_id

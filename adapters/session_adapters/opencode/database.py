@@ -41,6 +41,7 @@ class DatabaseReader(OpenCodeReader):
         return found
 
     def _take_lost(self) -> None:
+        # Moved and not copied: the same rows are asked again for the next page.
         for damage in self._rows.lost.values():
             self.lost.extend(damage)
         self.left += self._rows.left.total()

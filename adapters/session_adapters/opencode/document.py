@@ -33,20 +33,19 @@ def message_of_row(row: DocumentMessage, calls: Sequence[DocumentCall]) -> Messa
         id=row.id,
         timestamp=when,
         thinking=row.thinking or None,
-        tool_calls=tuple(map(_call, calls)),
+        tool_calls=tuple(
+            ToolCall(
+                tool_call_id=call.id,
+                tool_name=call.name,
+                input=if_json(call.input),
+                output=call.output,
+                is_error=call.status in ("error", "failed"),
+                duration_ms=call.duration_ms,
+            )
+            for call in calls
+        ),
         token_usage=used,
         cost=price(row.cost_usd, used),
         model=row.model or None,
         usage_key=usage_key(when, row.model, used),
-    )
-
-
-def _call(row: DocumentCall) -> ToolCall:
-    return ToolCall(
-        tool_call_id=row.id,
-        tool_name=row.name,
-        input=if_json(row.input),
-        output=row.output,
-        is_error=row.status in ("error", "failed"),
-        duration_ms=row.duration_ms,
     )

@@ -86,12 +86,18 @@ def _answer(record: EntryRecord, when: datetime | None) -> list[Message]:
     model = record.model.id if record.model else None
     usage = spent(record.tokens, with_total=False)
     error = error_text(record.error)
+    files: list[Attachment] = []
+    for part in content:
+        if part.type == "file":
+            files.append(Attachment(media_type="application/octet-stream", name=part.name or ""))
+        elif part.type == "tool" and part.state is not None:
+            files += [attachment(item) for item in part.state.content or () if _is_file(item)]
     message = Message(
         role="assistant",
         content="\n".join(part.text for part in content if part.type == "text" and part.text),
         thinking="\n\n".join(part.text for part in content if part.type == "reasoning" and part.text) or None,
         tool_calls=tuple(_call(part) for part in content if part.type == "tool"),
-        attachments=tuple(file for part in content for file in _files(part)),
+        attachments=tuple(files),
         token_usage=usage,
         cost=price(record.cost, usage),
         model=model,
@@ -134,14 +140,6 @@ def _output(state: ContentState) -> Any:
         elif not _is_file(item):
             texts.append(item if isinstance(item, str) else as_json(item))
     return "\n".join(texts)
-
-
-def _files(part: Content) -> list[Attachment]:
-    if part.type == "file":
-        return [Attachment(media_type="application/octet-stream", name=part.name or "")]
-    if part.type != "tool" or part.state is None:
-        return []
-    return [attachment(item) for item in part.state.content or () if _is_file(item)]
 
 
 def _is_file(item: Any) -> bool:

@@ -138,22 +138,19 @@ def tree_summary(reader: TreeReader, path: str, size: int, *, exact: bool) -> Se
     if exact:
         reader.count(reader.units(), fold)
     else:
-        _glance_at_files(reader, fold)
+        names = reader.names()
+        ends = names if len(names) <= FIRST_FILES + LAST_FILES else [*names[:FIRST_FILES], *names[-LAST_FILES:]]
+        units = [unit for name in ends if (unit := reader.unit(name)) is not None]
+        asked = False
+        for unit in units:
+            messages = reader.light(unit)
+            # Of the first prompt alone the parts are read, for its words.
+            if not asked and messages and messages[0].is_prompt:
+                asked, messages = True, reader.read([unit])[0]
+            fold.add(messages)
+        fold.messages += len(names) - len(ends)
     fold.warnings = len(reader.lost)
     return fold.summary(reader.facts, path, size=size, partial=not exact)
-
-
-def _glance_at_files(reader: TreeReader, fold: OpenCodeFold) -> None:
-    names = reader.names()
-    ends = names if len(names) <= FIRST_FILES + LAST_FILES else [*names[:FIRST_FILES], *names[-LAST_FILES:]]
-    units = [unit for name in ends if (unit := reader.unit(name)) is not None]
-    asked = False
-    for unit in units:
-        messages = reader.light(unit)
-        if not asked and messages and messages[0].is_prompt:
-            asked, messages = True, reader.read([unit])[0]
-        fold.add(messages)
-    fold.messages += len(names) - len(ends)
 
 
 # Forks -------------------------------------------------------------------------------------------------------
@@ -161,7 +158,18 @@ def _glance_at_files(reader: TreeReader, fold: OpenCodeFold) -> None:
 
 def _related(counted: Mapping[str, CountedSession], partial: Collection[str]) -> list[SessionSummary]:
     """The summaries, with the parents of forks and with whether something of them was left out."""
-    parents = _parents(counted)
+    # A fork of 1.x keeps no other link than its copied messages: the session in which the last of them was said is
+    # its parent (FACTS.md «Semantics»).
+    copies = {key: one for key, one in counted.items() if one.last_copied is not None}
+    firsts = {one.first for one in copies.values()}
+    owners: dict[tuple[Any, int], str] = {}
+    if copies:
+        for key, one in counted.items():
+            if one.first in firsts:
+                for moment in one.own_times:
+                    owners.setdefault((one.first, moment), key)
+    named = {key: owners.get((one.first, one.last_copied or 0)) for key, one in copies.items()}
+    parents = {key: parent for key, parent in named.items() if parent is not None and parent != key}
     found: list[SessionSummary] = []
     for key, one in counted.items():
         summary = replace(one.summary, partial=True) if key in partial else one.summary
@@ -169,19 +177,3 @@ def _related(counted: Mapping[str, CountedSession], partial: Collection[str]) ->
             summary = replace(summary, kind="fork", forked_from=parents[key], parent_id=parents[key])
         found.append(summary)
     return found
-
-
-def _parents(counted: Mapping[str, CountedSession]) -> dict[str, str]:
-    """For each session with copied messages the one in which the last of them was said. A fork of 1.x keeps no
-    other link (FACTS.md «Semantics»)."""
-    copies = {key: one for key, one in counted.items() if one.last_copied is not None}
-    if not copies:
-        return {}
-    firsts = {one.first for one in copies.values()}
-    owners: dict[tuple[Any, int], str] = {}
-    for key, one in counted.items():
-        if one.first in firsts:
-            for moment in one.own_times:
-                owners.setdefault((one.first, moment), key)
-    found = {key: owners.get((one.first, one.last_copied or 0)) for key, one in copies.items()}
-    return {key: parent for key, parent in found.items() if parent is not None and parent != key}

@@ -34,13 +34,6 @@ def messages_of(
     role = _ROLES.get(record.role, "system")
     if role == "assistant":
         return _answer(message_id, record, parts, when)
-    return _prompt(message_id, role, parts, when)
-
-
-# The user's --------------------------------------------------------------------------------------------------
-
-
-def _prompt(message_id: str, role: Role, parts: Sequence[PartRecord], when: datetime | None) -> list[Message]:
     said = [part for part in parts if part.type == "text" and not part.synthetic]
     added = [part for part in parts if part.type == "text" and part.synthetic]
     tasks = [part for part in parts if part.type == "subtask"]
@@ -71,6 +64,12 @@ def _answer(
     # A command that the user ran is kept as an answer without a step: no model was asked.
     command = bool(calls) and usage is None and not any(part.type == "step-start" for part in parts)
     kind: MessageKind = "summary" if record.summary is True else "command" if command else "message"
+    files: list[Attachment] = []
+    for part in parts:
+        if part.type == "file":
+            files.append(_file(part))
+        elif part.type == "tool" and part.state is not None:
+            files += map(attachment, part.state.attachments or ())
     message = Message(
         role="assistant",
         kind=kind,
@@ -81,7 +80,7 @@ def _answer(
         token_usage=usage,
         cost=price(record.cost, usage),
         model=None if command else model,
-        attachments=tuple(_answer_files(parts)),
+        attachments=tuple(files),
         usage_key=usage_key(when, model, usage),
         unfinished=record.time is not None and record.time.completed is None and record.error is None,
     )
@@ -178,14 +177,6 @@ def _named(message_id: str, messages: list[Message]) -> list[Message]:
         replace(message, id=f"{message_id}/{number}" if number else message_id)
         for number, message in enumerate(messages)
     ]
-
-
-def _answer_files(parts: Sequence[PartRecord]) -> Iterable[Attachment]:
-    for part in parts:
-        if part.type == "file":
-            yield _file(part)
-        elif part.type == "tool" and part.state is not None:
-            yield from map(attachment, part.state.attachments or ())
 
 
 def _file(part: PartRecord) -> Attachment:

@@ -36,7 +36,8 @@ def resume_command(summary: SessionSummary, environment: Environment) -> NativeC
 
 def fork_command(summary: SessionSummary, environment: Environment) -> NativeCommand:
     """`opencode -s ID --fork`."""
-    old = _version(summary) < (1, 1, 65) and summary.raw.get("layout") in ("json", "project")
+    version = tuple(int(number) for number in re.findall(r"\d{1,6}", str(summary.raw.get("version", "")))[:3])
+    old = version < (1, 1, 65) and summary.raw.get("layout") in ("json", "project")
     return _command(summary, environment, "--fork", warning=_OLD_FORK if old else None)
 
 
@@ -52,25 +53,16 @@ def _command(
         _UNDONE if summary.raw.get("revert") else None,
         None if summary.cwd else _NO_DIRECTORY,
     ]
+    variables = environment.given(*_HANDED_ON)
+    name = Path(summary.path).name
+    if name.startswith("opencode-") and name.endswith(".db"):
+        variables["OPENCODE_DB"] = summary.path  # of another channel, which the program looks at only if it is named
     return NativeCommand(
         argv=("opencode", *option("--session", summary.session_id, "-s"), *more),
         cwd=summary.cwd,
-        env=_variables(summary, environment),
+        env=variables,
         warning=". ".join(filter(None, warnings)) or None,
     )
-
-
-def _variables(summary: SessionSummary, environment: Environment) -> dict[str, str]:
-    """What makes the program look where the session was found. The database of another channel has to be named."""
-    found = environment.given(*_HANDED_ON)
-    name = Path(summary.path).name
-    if name.startswith("opencode-") and name.endswith(".db"):
-        found["OPENCODE_DB"] = summary.path
-    return found
-
-
-def _version(summary: SessionSummary) -> tuple[int, ...]:
-    return tuple(int(number) for number in re.findall(r"\d{1,6}", str(summary.raw.get("version", "")))[:3])
 
 
 # Processes ---------------------------------------------------------------------------------------------------
@@ -85,7 +77,12 @@ def live_sessions(
     changed since it started. OpenCode's own locks name a process and no session, and stay behind after a kill."""
     found: dict[str, Liveness] = {}
     others: list[Process] = []
-    for process in processes(environment.proc, _is_opencode):
+
+    def is_opencode(words: tuple[str, ...]) -> bool:
+        # The program itself, or the script of that name that an interpreter runs.
+        return any(word.rpartition("/")[2] in ("opencode", ".opencode") for word in words[:2])
+
+    for process in processes(environment.proc, is_opencode):
         named = _named(process.words)
         if named:
             found[named] = Liveness(pid=process.pid)
@@ -94,11 +91,6 @@ def live_sessions(
     for session_id, alive in newest_by_directory(others, recent, directory).items():
         found.setdefault(session_id, alive)
     return found
-
-
-def _is_opencode(words: tuple[str, ...]) -> bool:
-    """The program itself, or the script of that name that an interpreter runs."""
-    return any(word.rpartition("/")[2] in ("opencode", ".opencode") for word in words[:2])
 
 
 def _named(words: tuple[str, ...]) -> str | None:

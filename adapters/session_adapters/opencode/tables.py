@@ -256,7 +256,7 @@ class OpenCodeRows:
             of = as_text(message_id) or ""
             part = self._decoded(PART.one, data, size, f"message {of}, part {key}", owner, CONTENT_LIMIT)
             found.setdefault(of, []).append((key, part))
-        by_id = itemgetter(0)
+        by_id = itemgetter(0)  # the order of a message's parts
         return {of: [part for _, part in sorted(some, key=by_id) if part is not None] for of, some in found.items()}
 
     def _fill_entries(

@@ -18,7 +18,7 @@ from session_adapters.opencode.tables import OpenCodeRows
 from session_adapters.opencode.units import Lost, OpenCodeFacts, OpenCodeReader, OpenCodeUnit, SessionGone
 from session_adapters.reading.bounds import excess, unread
 from session_adapters.reading.damaged_places import Damage
-from session_adapters.reading.searchable import SessionTexts, Text, mark_of, pages, texts_of, unchanged
+from session_adapters.reading.searchable import SessionTexts, Text, mark_of, news_of, pages, texts_of, unchanged
 from session_adapters.reading.sqlite import DatabaseUnreadable, read_database, reading_stored
 from session_adapters.reading.sqlite_limits import first_of_newest
 
@@ -55,7 +55,7 @@ def new_texts(
     looked: list[_Looked] = []
     for at in range(0, len(found), _BATCH):
         looked += read_database(path, partial(_looks, found[at : at + _BATCH], marks))
-    return (_session_texts(path, one, whole) for one in looked)
+    return (news_of(one.id, one.mark, _added(path, one), whole) for one in looked)
 
 
 def _looks(batch: Sequence[OpenCodeFacts], marks: Mapping[str, str], connection: apsw.Connection) -> list[_Looked]:
@@ -64,21 +64,19 @@ def _looks(batch: Sequence[OpenCodeFacts], marks: Mapping[str, str], connection:
         rows = OpenCodeRows(connection)
         units = rows.units([facts])[facts.id]
         before = "" if rows.lost or rows.left else marks.get(facts.id, "")
-        found.append(_look(facts, units, before))
+        parts = [(facts.generation,), *units]
+        settled = max(0, len(units) - OPEN)
+        mark = f"{mark_of(parts[: settled + 1])} {json.dumps(_figures(units[settled:]))}"
+        if mark == before:
+            found.append(_Looked(facts.id, mark, len(units)))
+            continue
+        *numbers, last = before.split(" ", 2) if before else ("",)
+        known = unchanged(" ".join(numbers), parts) - 1
+        if known < 0 or not _grew(json.loads(last), _figures(units[known:])):
+            found.append(_Looked(facts.id, mark))
+        else:
+            found.append(_Looked(facts.id, mark, known, units[known].id))
     return found
-
-
-def _look(facts: OpenCodeFacts, units: Sequence[OpenCodeUnit], before: str) -> _Looked:
-    parts = [(facts.generation,), *units]
-    settled = max(0, len(units) - OPEN)
-    mark = f"{mark_of(parts[: settled + 1])} {json.dumps(_figures(units[settled:]))}"
-    if mark == before:
-        return _Looked(facts.id, mark, len(units))
-    *numbers, last = before.split(" ", 2) if before else ("",)
-    known = unchanged(" ".join(numbers), parts) - 1
-    if known < 0 or not _grew(json.loads(last), _figures(units[known:])):
-        return _Looked(facts.id, mark)
-    return _Looked(facts.id, mark, known, units[known].id)
 
 
 def _figures(units: Iterable[OpenCodeUnit]) -> list[tuple[str, list[float]]]:
@@ -96,18 +94,12 @@ def _grew(before: Sequence[tuple[str, list[float]]], now: Sequence[tuple[str, li
     )
 
 
-def _session_texts(path: str, looked: _Looked, whole: Callable[[str], Iterable[Text]]) -> SessionTexts:
-    same = looked.known >= 0 and not looked.first
-    texts: Sequence[Text] | None = () if same else _added(path, looked)
-    if texts is None:
-        return SessionTexts(looked.id, looked.mark, True, whole(looked.id))
-    return SessionTexts(looked.id, looked.mark, False, texts)
-
-
-def _added(path: str, looked: _Looked) -> list[Text] | None:
+def _added(path: str, looked: _Looked) -> Sequence[Text] | None:
     """The texts of the messages that are new or were still written, if they are where they were."""
     if looked.known < 0:
         return None
+    if not looked.first:
+        return ()
 
     def read(reader: OpenCodeReader) -> list[Text] | None:
         units = reader.units()[looked.known :]

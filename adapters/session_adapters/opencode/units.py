@@ -123,20 +123,16 @@ def revised(units: Iterable[OpenCodeUnit], facts: OpenCodeFacts) -> list[OpenCod
     for unit in units:
         here = unit.id == facts.revert
         undone = undone or (here and not facts.revert_inside)
-        copied = unit.inherited or _is_copy(unit.id, unit.created, facts.created)
+        copied, created = unit.inherited, unit.created
+        if not copied and created is not None and facts.created is not None and created < facts.created:
+            # A copy that `--fork` made has nothing but this sign: the time of its original, from before the session
+            # was, and an id made after (FACTS.md «Semantics»).
+            try:
+                made = int(unit.id.removeprefix("msg_")[:12], 16) >> 12
+                older = int(facts.created) - int(created)
+                copied = unit.id.startswith("msg_") and older <= (made - int(created)) % _WRAP < _WRAP // 2
+            except (ValueError, OverflowError):  # another kind of id, or a time that is none
+                copied = False
         found.append(unit._replace(rewound=undone, inherited=copied) if undone or copied else unit)
         undone = undone or here
     return found
-
-
-def _is_copy(message_id: str, created: float | None, session_created: float | None) -> bool:
-    """Whether a message was copied by `--fork`, which keeps nothing but this sign: the copy has the time of its
-    original, from before the session was, and an id made after (FACTS.md «Semantics»)."""
-    if created is None or session_created is None or created >= session_created:
-        return False
-    try:
-        made = int(message_id.removeprefix("msg_")[:12], 16) >> 12
-        older = int(session_created) - int(created)
-    except (ValueError, OverflowError):  # another kind of id, or a time that is none
-        return False
-    return message_id.startswith("msg_") and older <= (made - int(created)) % _WRAP < _WRAP // 2

@@ -103,6 +103,7 @@ def reason_of(error: Exception) -> str:
 def is_for_now(error: BaseException | None) -> bool:
     """Whether what could not be read may well be there: it is locked, takes too long or lies out of reach, and is not
     known to be damaged."""
+    # Imported late: who reads no database can do without them.
     import apsw
 
     from session_adapters.reading.sqlite_limits import DatabaseUnreadable

@@ -50,7 +50,11 @@ class Decoder(Generic[T]):
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
             if b"[" not in data and not _may_hold_object(data):
                 raise ValueError(str(error)) from error
-            return self._convert(_load(data), data)
+            try:
+                value = _LENIENT.decode(_text(data))
+            except RecursionError as deep:
+                raise ValueError("nested too deeply") from deep
+            return self._convert(value, data)
 
     def all(self, data: bytes) -> tuple[list[T], bool]:
         """Every record that can be had from a line, and whether something in it was lost."""
@@ -137,13 +141,6 @@ _LENIENT = json.JSONDecoder(strict=False)
 
 def _text(data: bytes) -> str:
     return data.strip(JUNK).decode("utf-8", "replace")
-
-
-def _load(data: bytes) -> object:
-    try:
-        return _LENIENT.decode(_text(data))
-    except RecursionError as error:
-        raise ValueError("nested too deeply") from error
 
 
 # Of damaged text, whole values: each `{"` may be the beginning of one, and decoding from each takes time that grows

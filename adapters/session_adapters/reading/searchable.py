@@ -9,7 +9,7 @@ An output stands with the message that brought it; where that is a `tool` messag
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, NamedTuple
 from zlib import crc32
@@ -29,6 +29,7 @@ __all__ = [
     "along",
     "flat",
     "mark_of",
+    "news_of",
     "pages",
     "texts_of",
     "unchanged",
@@ -70,6 +71,13 @@ class SessionTexts(NamedTuple):
     """`texts` are all there are: messages that are not among them are gone. Else they are new or different."""
     texts: Iterable[Text]
     """In conversation order; read as they are taken."""
+
+
+def news_of(
+    session_id: str, mark: str, new: Iterable[Text] | None, whole: Callable[[str], Iterable[Text]]
+) -> SessionTexts:
+    """What is `new` in a session, which may be nothing; where that cannot be told (None), `whole` reads all of it."""
+    return SessionTexts(session_id, mark, new is None, whole(session_id) if new is None else new)
 
 
 def mark_of(parts: Iterable[object]) -> str:

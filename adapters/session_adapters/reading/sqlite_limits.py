@@ -97,7 +97,18 @@ def guard(connection: apsw.Connection, deadline: float, size: int) -> None:
     the monotonic clock."""
     connection.limit(apsw.SQLITE_LIMIT_LENGTH, VALUE_LIMIT)
     apsw.hard_heap_limit(HEAP_LIMIT)
-    _refuse_views(connection)
+    # A view can be endless, and makes texts of gigabytes out of nothing.
+    views = frozenset(table.name for table in tables_of(connection).values() if table.kind == "view")
+
+    def authorize(
+        action: int, first: str | None, second: str | None, database: str | None, within: str | None
+    ) -> int:
+        if within in views:
+            raise DatabaseUnreadable(f"«{one_line(str(within), 60)}» in it is a view, and only tables are read")
+        return apsw.SQLITE_OK
+
+    if views:
+        connection.authorizer = authorize
     clock = _Clock(deadline)
     connection.set_progress_handler(clock.check, _STEPS)
     connection.row_trace = clock.row if size <= SMALL else _Memory(clock).row
@@ -124,21 +135,6 @@ def tables_of(connection: apsw.Connection) -> Mapping[str, Table]:
         every = (Table(name.decode("utf-8", "replace"), kind, bool(without)) for name, kind, without in rows)
         found = _tables[connection] = {table.name.lower(): table for table in every}
     return found
-
-
-def _refuse_views(connection: apsw.Connection) -> None:
-    """A view can be endless, and makes texts of gigabytes out of nothing."""
-    views = frozenset(table.name for table in tables_of(connection).values() if table.kind == "view")
-
-    def authorize(
-        action: int, first: str | None, second: str | None, database: str | None, within: str | None
-    ) -> int:
-        if within in views:
-            raise DatabaseUnreadable(f"«{one_line(str(within), 60)}» in it is a view, and only tables are read")
-        return apsw.SQLITE_OK
-
-    if views:
-        connection.authorizer = authorize
 
 
 class _Clock:

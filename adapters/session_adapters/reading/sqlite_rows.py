@@ -158,7 +158,12 @@ class RowReader(Generic[T]):
         self._limit = limit
         fields = msgspec.structs.fields(kind)
         self.names = tuple(field.encode_name for field in fields)
-        self._fields = tuple((field.name, *_conversion(field)) for field in fields)
+        self._fields: list[tuple[str, Callable[[Any], Any], Any]] = []
+        for field in fields:
+            types = get_args(field.type) if isinstance(field.type, UnionType) else (field.type,)
+            plain = next(one for one in types if one is not type(None))
+            empty = plain() if field.default is msgspec.NODEFAULT else field.default
+            self._fields.append((field.name, _CONVERT[plain], None if type(None) in types else empty))
 
     def select(self, have: Collection[str], *, prefix: str = "") -> str:
         """The SELECT list that `read` expects, out of the columns that there are."""
@@ -168,7 +173,7 @@ class RowReader(Generic[T]):
         """One row as a record; `long` is told of each text that is left out."""
         values: dict[str, Any] = {}
         for (name, convert, empty), value in zip(self._fields, row, strict=True):
-            if value.__class__ is str:
+            if value.__class__ is str:  # a size in place of a long text: see `select_list`
                 if long is not None:
                     long(name, value)
                 value = None
@@ -194,11 +199,3 @@ class RowReader(Generic[T]):
             yield record
         if ration.spent:
             note(f"table {table}", f"{TOO_LARGE}: {ration.taken} of its rows are read, the rest is left out")
-
-
-def _conversion(field: msgspec.structs.FieldInfo) -> tuple[Callable[[Any], Any], Any]:
-    kinds = get_args(field.type) if isinstance(field.type, UnionType) else (field.type,)
-    kind = next(kind for kind in kinds if kind is not type(None))
-    if type(None) in kinds:
-        return _CONVERT[kind], None
-    return _CONVERT[kind], kind() if field.default is msgspec.NODEFAULT else field.default

@@ -290,7 +290,12 @@ class UnitTranscript(Transcript, Generic[U]):
 
     def _follow(self, reader: UnitReader[U]) -> Change:
         """Take in what is new or different in the loaded part, and what came after: of much a part more."""
-        units = self._listed(reader)
+        # The last units do where the loaded ones are among them and others before those.
+        units: list[U] = []
+        if not self.complete and not self.is_cut:
+            units = reader.units(len(self._units) + NEW_ROWS)
+        if self._place(units, 0) <= 0:
+            units = reader.units()
         # Only what differs is read again: an answer that comes in changes its last unit many times a second.
         old = {unit.id: (unit, block) for unit, block in zip(self._units, self._blocks, strict=True)}
         known = [index for index, unit in enumerate(units) if unit.id in old]
@@ -318,14 +323,6 @@ class UnitTranscript(Transcript, Generic[U]):
         if removed:
             return Change(first=0, rewritten=True)
         return Change(first=first_difference(before, self.messages))
-
-    def _listed(self, reader: UnitReader[U]) -> list[U]:
-        """The units of the session, or the last of them where the loaded ones are there and others before them."""
-        if not self.complete and not self.is_cut:
-            units = reader.units(len(self._units) + NEW_ROWS)
-            if self._place(units, 0) > 0:
-                return units
-        return reader.units()
 
 
 def _newest_first(reader: UnitReader[U], units: Sequence[U]) -> list[list[Message]]:

@@ -170,7 +170,11 @@ class TreeAdapter(Adapter):
 
     def counter(self, source: Source) -> LinesCounter[TreeCounts]:
         """See `Adapter.counter`."""
-        return LinesCounter(self._begin, lambda one, report: self._counted(one, report, exact=True), _calls)
+        return LinesCounter(
+            self._begin,
+            lambda one, report: self._counted(one, report, exact=True),
+            lambda counted: chain.from_iterable(counts.usage(summary) for summary, counts in counted),
+        )
 
     def _begin(self, source: Source, fd: int, size: int) -> Begun[TreeCounts]:
         counts = TreeCounts()
@@ -208,7 +212,16 @@ class TreeAdapter(Adapter):
             except OSError as error:
                 self._report(report, path, f"cannot be read: {error.strerror or error}")
         if parts:
-            found.append((self._document(source, document, parts, partial=cut), document))
+            summary = document.summary(
+                self.name,
+                source.session_id if source.layout == FOLDER else Path(source.path).stem,
+                profile=source.profile,
+                partial=cut,
+                path=source.path,
+                size=source.size,
+                raw={"layout": DOCUMENT, "files": parts},
+            )
+            found.append((summary, document))
         return [(self.placed(source, summary), counts) for summary, counts in found]
 
     def placed(self, source: Source, summary: SessionSummary) -> SessionSummary:
@@ -229,27 +242,21 @@ class TreeAdapter(Adapter):
             raw["version"] = header.version if header.version is not None else 1
             if header.parent_session:
                 raw["parentSession"] = header.parent_session
+        size = source.size
+        if source.layout == FOLDER:  # then it is that of all files in it
+            try:
+                size = Path(path).stat().st_size
+            except OSError:  # removed since: reading it says so
+                size = 0
         return counts.summary(
             self.name,
             (header.id if header is not None else None) or stem_id(path),
             profile=source.profile,
             partial=partial,
             path=path,
-            size=_size(path, source),
+            size=size,
             raw=raw,
             kind="fork" if header is not None and header.parent_session else "session",
-        )
-
-    def _document(self, source: Source, counts: TreeCounts, parts: int, *, partial: bool) -> SessionSummary:
-        session_id = source.session_id if source.layout == FOLDER else Path(source.path).stem
-        return counts.summary(
-            self.name,
-            session_id,
-            profile=source.profile,
-            partial=partial,
-            path=source.path,
-            size=source.size,
-            raw={"layout": DOCUMENT, "files": parts},
         )
 
     def relate(self, summaries: Sequence[SessionSummary]) -> Sequence[SessionSummary]:
@@ -328,16 +335,3 @@ class TreeAdapter(Adapter):
             "leaves": [tree.nodes.ids[tip] for tip in tree.tips(leaf)],
         }
         return Session.of(summary, transcript.messages, raw=raw, session_id=session_id)
-
-
-def _size(path: str, source: Source) -> int:
-    if source.layout != FOLDER:
-        return source.size
-    try:
-        return Path(path).stat().st_size
-    except OSError:  # removed since: reading it says so
-        return 0
-
-
-def _calls(counted: Pairs[TreeCounts]) -> Iterator[Usage]:
-    return chain.from_iterable(counts.usage(summary) for summary, counts in counted)

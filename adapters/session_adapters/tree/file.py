@@ -256,7 +256,14 @@ class TreeFile(TreeStore):
                 if not is_record(line):
                     file.leave(fd, line)
                     break
-                self._feed(number, line)
+                if line.too_long:
+                    self.damaged[number].skip(line)
+                    continue
+                records, lost = SHAPES.all(line.data)
+                if lost:
+                    self.damaged[number].add(line.offset, "the line is damaged")
+                for nth, shape in enumerate(records):
+                    self.note(shape, Spot(number, line.offset, len(line.data), nth))
         self._files[number] = file
         return file.end > start
 
@@ -272,16 +279,6 @@ class TreeFile(TreeStore):
         self.take(header)
         self.is_end = True
         return start
-
-    def _feed(self, number: int, line: Line) -> None:
-        if line.too_long:
-            self.damaged[number].skip(line)
-            return
-        records, lost = SHAPES.all(line.data)
-        if lost:
-            self.damaged[number].add(line.offset, "the line is damaged")
-        for nth, shape in enumerate(records):
-            self.note(shape, Spot(number, line.offset, len(line.data), nth))
 
     @contextmanager
     def reading(self) -> Iterator[Callable[[int], Shown]]:
@@ -302,14 +299,13 @@ class TreeFile(TreeStore):
 
     def unchanged_so_far(self) -> bool:
         """Whether every file is what was read, with perhaps more behind it. Raises `OSError`."""
-        return all(self._continues(number) for number in range(len(self.paths)))
-
-    def _continues(self, number: int) -> bool:
-        file = self._files[number]
-        if file is None:
-            return False
-        with open_file(self.paths[number]) as fd:
-            return file.goes_on(fd, os.fstat(fd))
+        for path, file in zip(self.paths, self._files, strict=True):
+            if file is None:
+                return False
+            with open_file(path) as fd:
+                if not file.goes_on(fd, os.fstat(fd)):
+                    return False
+        return True
 
 
 def is_record(line: Line) -> bool:

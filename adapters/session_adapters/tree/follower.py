@@ -140,7 +140,7 @@ def _texts_of_branches(session_id: str, transcript: TreeTranscript, builder: Tre
     called: dict[str, ToolNames] = {}
     builder.called = called
     at, end = -1, 0
-    while at != end:
+    while at != end:  # `read_on` ends where it began when nothing is left
         first, at = len(builder.messages), end
         end = transcript.read_on(builder, at)
         yield from texts_of(session_id, builder.messages, first, before=called)

@@ -64,7 +64,14 @@ def messages_of(entry: TreeEntry, entry_id: str, *, inherited: bool = False) -> 
     and its summary), one for the others."""
     when = entry_time(entry)
     if entry.type == "compaction":
-        return _compaction(entry, entry_id, when, inherited)
+        before = _count(entry.tokens_before)
+        content = f"Compacted from {before:,} tokens" if before else "Compacted"
+        mark = Message(
+            role="system", kind="compaction", id=entry_id, content=content, timestamp=when, inherited=inherited
+        )
+        if not (entry.summary or entry.usage):
+            return [mark]
+        return [mark, _note(entry, f"{entry_id}{SUMMARY}", when, inherited, "summary", entry.summary or "")]
     if entry.type == "branch_summary":
         return [_note(entry, entry_id, when, inherited, "summary", entry.summary or "")]
     if entry.type == "custom_message":
@@ -157,9 +164,9 @@ def _document_message(entry: TreeEntry) -> TreeMessage:
 
 def _spoken(entry: TreeEntry, record: TreeMessage, entry_id: str, when: datetime | None, inherited: bool) -> Message:
     role, kind = ROLES.get(record.role.lower(), ("system", "notice"))
-    text, blocks, images = _blocks(record.content)
     if role == "assistant":
         return _reply(entry, record, entry_id, when, inherited)
+    text, blocks, images = _blocks(record.content)
     result = None
     if role == "tool":
         result = ToolResult(
@@ -169,7 +176,11 @@ def _spoken(entry: TreeEntry, record: TreeMessage, entry_id: str, when: datetime
             is_error=bool(record.is_error),
         )
     elif kind == "command":
-        text = _command(record)
+        # What the user ran with `!`, and its output.
+        output = record.output if isinstance(record.output, str) else ""
+        text = f"$ {record.command or ''}\n{output}".rstrip("\n")
+        if record.exit_code not in (None, 0):
+            text = f"{text}\n(exit code {record.exit_code})"
     elif kind == "summary":
         text = record.summary or text
     elif role == "system":
@@ -183,7 +194,20 @@ def _spoken(entry: TreeEntry, record: TreeMessage, entry_id: str, when: datetime
 
 def _reply(entry: TreeEntry, record: TreeMessage, entry_id: str, when: datetime | None, inherited: bool) -> Message:
     text, blocks, images = _blocks(record.content)
-    calls = tuple(_call(block, number) for number, block in enumerate(blocks) if block.get("type") == "toolCall")
+    calls: list[ToolCall] = []
+    for number, block in enumerate(blocks):
+        if block.get("type") != "toolCall":
+            continue
+        name = block.get("name") or block.get("toolName")
+        identity = block.get("id") or block.get("toolCallId")
+        calls.append(
+            ToolCall(
+                tool_call_id=identity if isinstance(identity, str) else f"call-{number}",
+                tool_name=name if isinstance(name, str) else "",
+                input=if_json(block["arguments"] if "arguments" in block else block.get("input")),
+                output=block.get("output"),
+            )
+        )
     failed = record.stop_reason == "error" or (record.stop_reason == "aborted" and not (text or calls))
     if failed and record.error_message:
         text = "\n\n".join(part for part in (text, scrub(record.error_message)) if part)
@@ -195,7 +219,7 @@ def _reply(entry: TreeEntry, record: TreeMessage, entry_id: str, when: datetime 
         content=text,
         timestamp=when,
         thinking="\n\n".join(block["thinking"] for block in blocks if _is(block, "thinking")) or None,
-        tool_calls=calls,
+        tool_calls=tuple(calls),
         token_usage=used,
         cost=price(record.usage),
         model=record.model,
@@ -203,29 +227,6 @@ def _reply(entry: TreeEntry, record: TreeMessage, entry_id: str, when: datetime 
         inherited=inherited,
         usage_key=usage_key(entry, entry_id) if used else "",
     )
-
-
-def _call(block: dict[str, Any], number: int) -> ToolCall:
-    arguments = block["arguments"] if "arguments" in block else block.get("input")
-    name = block.get("name") or block.get("toolName")
-    identity = block.get("id") or block.get("toolCallId")
-    return ToolCall(
-        tool_call_id=identity if isinstance(identity, str) else f"call-{number}",
-        tool_name=name if isinstance(name, str) else "",
-        input=if_json(arguments),
-        output=block.get("output"),
-    )
-
-
-def _compaction(entry: TreeEntry, entry_id: str, when: datetime | None, inherited: bool) -> list[Message]:
-    before = _count(entry.tokens_before)
-    mark = f"Compacted from {before:,} tokens" if before else "Compacted"
-    found = [
-        Message(role="system", kind="compaction", id=entry_id, content=mark, timestamp=when, inherited=inherited)
-    ]
-    if entry.summary or entry.usage:
-        found.append(_note(entry, f"{entry_id}{SUMMARY}", when, inherited, "summary", entry.summary or ""))
-    return found
 
 
 def _note(
@@ -286,13 +287,6 @@ def _image(block: dict[str, Any]) -> Attachment:
     if data.startswith("blob:"):
         return Attachment(media_type=media, name=data[:80], place=data[:80])
     return made_attachment(media, data=data)
-
-
-def _command(record: TreeMessage) -> str:
-    """A command that the user ran with `!`, and its output."""
-    output = record.output if isinstance(record.output, str) else ""
-    text = f"$ {record.command or ''}\n{output}".rstrip("\n")
-    return text if record.exit_code in (None, 0) else f"{text}\n(exit code {record.exit_code})"
 
 
 def _prompt(value: Any) -> str:

@@ -109,7 +109,19 @@ class Tree:
         if not len(self.nodes):
             return None
         children, roots = self._children()
-        best = self._newest_below(children, roots)
+        # For each node the highest time in it and below it.
+        times = map(self.nodes.time, range(len(self.nodes)))
+        best = [float("-inf") if time is None else time for time in times]
+        order: list[int] = []
+        waiting = list(roots)
+        while waiting:  # each node has one parent, so that from the roots no cycle can be reached
+            index = waiting.pop()
+            order.append(index)
+            waiting.extend(children[index])
+        for index in reversed(order):
+            parent = self.parent(index)
+            if parent is not None:
+                best[parent] = max(best[parent], best[index])
         if not roots:  # nothing but cycles
             return self.last()
         at = max(roots, key=lambda index: (best[index], index))
@@ -129,22 +141,6 @@ class Tree:
             else:
                 children[parent].append(index)
         return children, roots
-
-    def _newest_below(self, children: list[list[int]], roots: list[int]) -> list[float]:
-        """For each node the highest time in it and below it."""
-        times = map(self.nodes.time, range(len(self.nodes)))
-        best = [float("-inf") if time is None else time for time in times]
-        order: list[int] = []
-        waiting = list(roots)
-        while waiting:  # each node has one parent, so that from the roots no cycle can be reached
-            index = waiting.pop()
-            order.append(index)
-            waiting.extend(children[index])
-        for index in reversed(order):
-            parent = self.parent(index)
-            if parent is not None:
-                best[parent] = max(best[parent], best[index])
-        return best
 
     def tips(self, active: int | None) -> list[int]:
         """The ends of all branches, in the order of the file: spoken nodes with nothing spoken below them, and

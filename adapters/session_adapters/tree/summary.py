@@ -19,7 +19,7 @@ from session_adapters.text import one_line
 from session_adapters.times import from_epoch
 from session_adapters.tree.file import TreeShape, is_record
 from session_adapters.tree.messages import entry_seconds, entry_time, tokens, usage_key, usd, without_files
-from session_adapters.tree.records import ENTRIES, TreeEntry, TreeUsage
+from session_adapters.tree.records import ENTRIES, TreeEntry
 from session_adapters.usage import Calls, Usage, call_of, summed
 
 __all__ = ["TreeCounts", "relate_files"]
@@ -133,7 +133,10 @@ class TreeCounts(TreeShape):
         usage = record.message.usage if record.message else record.usage
         if usage is not None:
             model = shown[0].model if record.message is not None and shown else record.model
-            self._note_usage(record, usage_key(record, node_id), usage, moment, model)
+            used, key = tokens(usage), usage_key(record, node_id)
+            if used is not None and key not in self.calls:
+                inherited = self.is_inherited(record.timestamp)
+                self.calls.put(key, call_of("", key, moment, model, used, usd(usage), inherited=inherited))
             if record.message is None and record.model:  # a call beside the conversation, for a title: counts least
                 self._models[record.model] += 0
                 self._latest.setdefault(record.model, -1)
@@ -180,15 +183,6 @@ class TreeCounts(TreeShape):
     def prompt(self, text: str) -> str:
         """What an entry with that text asks."""
         return text
-
-    def _note_usage(
-        self, record: TreeEntry, key: str, usage: TreeUsage, moment: float | None, model: str | None
-    ) -> None:
-        used = tokens(usage)
-        if used is None or key in self.calls:
-            return
-        inherited = self.is_inherited(record.timestamp)
-        self.calls.put(key, call_of("", key, moment, model, used, usd(usage), inherited=inherited))
 
     def _note_settings(self, record: TreeEntry) -> None:
         self.exit_reason = None
@@ -306,7 +300,19 @@ class TreeCounts(TreeShape):
 def relate_files(summaries: Sequence[SessionSummary]) -> list[SessionSummary]:
     """Every session once, with parents as ids: `parentSession` is a path or, after `omp --fork`, an id; stores
     are moved, so that a path counts by its file name when nothing stands at it."""
-    kept = _distinct(summaries)
+    # Copies of a file are one session, the longest; two sessions that were given the same id (ids are unique per
+    # directory only, pi/FACTS.md) are told apart by their file names.
+    groups: dict[str, list[SessionSummary]] = {}
+    for summary in summaries:
+        groups.setdefault(summary.session_id, []).append(summary)
+    kept: list[SessionSummary] = []
+    for group in groups.values():
+        originals: dict[tuple[object, ...], SessionSummary] = {}
+        for summary in sorted(group, key=lambda one: (-one.size, one.path)):
+            originals.setdefault((summary.created_at, summary.cwd), summary)
+        first, *others = sorted(originals.values(), key=lambda one: (one.created_at, one.path))
+        kept.append(first)
+        kept.extend(replace(other, session_id=PurePath(other.path).stem) for other in others)
     by_path = {summary.path: summary.session_id for summary in kept}
     by_name = {summary.path.rpartition("/")[2]: summary.session_id for summary in kept}
     ids = {summary.session_id for summary in kept}
@@ -316,34 +322,14 @@ def relate_files(summaries: Sequence[SessionSummary]) -> list[SessionSummary]:
         parent = None
         if isinstance(named, str) and named:
             parent = by_path.get(named) or by_name.get(PurePath(named).name)
-            if parent is None:
-                parent = named if named in ids or "/" not in named else _id_in(named)
+            if parent is None and (named in ids or "/" not in named):
+                parent = named
+            elif parent is None:  # the file is gone: its name has the id
+                stem = PurePath(named.replace("\\", "/")).stem
+                parent = stem.partition("_")[2] or stem
         if parent == summary.session_id:
             parent = None
         fork = parent if summary.kind == "fork" else None
         changed = (summary.parent_id, summary.forked_from) != (parent, fork)
         found.append(replace(summary, parent_id=parent, forked_from=fork) if changed else summary)
-    return found
-
-
-def _id_in(path: str) -> str:
-    """The id in the name of a session file that is gone."""
-    stem = PurePath(path.replace("\\", "/")).stem
-    return stem.partition("_")[2] or stem
-
-
-def _distinct(summaries: Sequence[SessionSummary]) -> list[SessionSummary]:
-    """Copies of a file are one session, the longest; two sessions that were given the same id (ids are unique per
-    directory only, pi/FACTS.md) are told apart by their file names."""
-    groups: dict[str, list[SessionSummary]] = {}
-    for summary in summaries:
-        groups.setdefault(summary.session_id, []).append(summary)
-    found: list[SessionSummary] = []
-    for group in groups.values():
-        originals: dict[tuple[object, ...], SessionSummary] = {}
-        for summary in sorted(group, key=lambda one: (-one.size, one.path)):
-            originals.setdefault((summary.created_at, summary.cwd), summary)
-        first, *others = sorted(originals.values(), key=lambda one: (one.created_at, one.path))
-        found.append(first)
-        found.extend(replace(other, session_id=PurePath(other.path).stem) for other in others)
     return found

@@ -73,10 +73,7 @@ class TreeTranscript(Transcript):
         if pinned is not None:
             leaf = tree.below(pinned)
         self._path = tree.path(leaf)
-        self._kept = self._compactions()
-
-    def _compactions(self) -> dict[int, list[int]]:
-        """Position on the path → compactions whose kept part begins there: where the agent's view begins."""
+        # Position on the path → compactions whose kept part begins there: where the agent's view begins.
         places: dict[int, list[int]] = {}
         position = {index: place for place, index in enumerate(self._path)}
         for place, index in enumerate(self._path):
@@ -84,7 +81,7 @@ class TreeTranscript(Transcript):
             if shape is not None:
                 kept = position.get(self.file.kept_from(shape), place)
                 places.setdefault(min(kept, place), []).append(index)
-        return places
+        self._kept = places
 
     def _page_before(self, stop: int, page: int = 0) -> int:
         """Where on the path the page that ends at `stop` begins: at a prompt where one is in reach. It has `page`
@@ -264,7 +261,24 @@ class TreeTranscript(Transcript):
         found = []
         for tip in tips:
             own, parting = (self._path[lowest:], lowest) if tip == shown else apart[tip]
-            found.append(self._branch(tip, own, parting)._replace(active=tip == active, shown=tip == shown))
+            nodes = [tree.nodes[index] for index in (*own, tip)]
+            labels = (self.file.labels.get(node.id, "") for node in reversed(nodes))
+            times = [node.time for node in nodes if node.time is not None]
+            first: int | None = None  # above what is loaded
+            if parting >= self._stop:
+                first = len(self.messages)
+            elif parting >= self._start:
+                first = self._first[parting - self._start]
+            branch = Branch(
+                leaf_id=tree.nodes.ids[tip],
+                first=first,
+                label=next(filter(None, labels), ""),
+                preview=self._preview(own),
+                updated=from_epoch(max(times)) if times else None,
+                active=tip == active,
+                shown=tip == shown,
+            )
+            found.append(branch)
         return tuple(found)
 
     def _apart(self, tip: int, place: dict[int, int]) -> tuple[list[int], int]:
@@ -278,23 +292,6 @@ class TreeTranscript(Transcript):
             at = self.file.tree.parent(at)
         own.reverse()
         return own, place.get(at, -1) + 1 if at is not None else 0
-
-    def _branch(self, tip: int, own: list[int], parting: int) -> Branch:
-        nodes = [self.file.tree.nodes[index] for index in (*own, tip)]
-        labels = (self.file.labels.get(node.id, "") for node in reversed(nodes))
-        times = [node.time for node in nodes if node.time is not None]
-        return Branch(
-            leaf_id=self.file.tree.nodes.ids[tip],
-            first=self._message_index(parting),
-            label=next(filter(None, labels), ""),
-            preview=self._preview(own),
-            updated=from_epoch(max(times)) if times else None,
-        )
-
-    def _message_index(self, place: int) -> int | None:
-        if place >= self._stop:
-            return len(self.messages)
-        return self._first[place - self._start] if place >= self._start else None
 
     def _preview(self, own: list[int]) -> str:
         """What the first prompt on that part says, else whatever is said first."""

@@ -209,7 +209,8 @@ def write_log(context: click.Context, on: OperatedOn, limit: int, profile: str |
 
 
 def _apply(operations: Operations, plan: Plan, *, as_json: bool, yes: bool, dry_run: bool) -> int:
-    """Show the plan, ask unless told not to, and apply it; the exit code."""
+    """Show the plan, ask unless told not to, and apply it; the exit code. Raises `OperationRefused` unless a person
+    says yes where that is asked."""
     from hermes_tui.cli.lanes.view import outcome_line, plan_lines
 
     if not as_json:
@@ -219,21 +220,16 @@ def _apply(operations: Operations, plan: Plan, *, as_json: bool, yes: bool, dry_
             stdout.write_json({"plan": plan})
         return exit_codes.REFUSED if plan.refusal else exit_codes.OK
     if not plan.refusal and not yes:
-        _ask(plan, as_json)
+        if as_json or sys.stdin is None or not sys.stdin.isatty():
+            raise OperationRefused(
+                f"{plan.request.kind}: nobody is there to confirm the plan; --yes does it without asking"
+            )
+        stdout.finish()  # the plan is on the screen before the question
+        if not click.confirm("Do it?", default=False, err=True):
+            raise OperationRefused("nothing was changed")
     outcome: Outcome = operations.apply(plan)
     if as_json:
         stdout.write_json({"plan": plan, "outcome": outcome})
     else:
         stdout.write(f"{outcome_line(outcome)}\n")
     return _CODES.get(outcome.state, exit_codes.OK)
-
-
-def _ask(plan: Plan, as_json: bool) -> None:
-    """Raises `OperationRefused` unless a person says yes."""
-    if as_json or sys.stdin is None or not sys.stdin.isatty():
-        raise OperationRefused(
-            f"{plan.request.kind}: nobody is there to confirm the plan; --yes does it without asking"
-        )
-    stdout.finish()  # the plan is on the screen before the question
-    if not click.confirm("Do it?", default=False, err=True):
-        raise OperationRefused("nothing was changed")

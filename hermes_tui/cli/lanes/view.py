@@ -75,16 +75,15 @@ def _table(lanes: Sequence[Lane], turns: Turns, now: datetime, width: int) -> It
             break
         columns.remove(optional)
     for lane, row in ((None, _HEAD), *zip(lanes, rows, strict=True)):
+        # The key is the last column: nothing stands behind it, so it is neither cut nor filled up.
         cells = [row[at] if at == 8 else pad(row[at], widths[at], right=at in _RIGHT) for at in columns]
         yield _GAP.join(cells).rstrip()
-        if lane is not None and (doing := _doing(lane, turns.get((lane.profile, lane.key)))):
-            yield fit(f"  └ {doing}", max(width, 40)).rstrip()
-
-
-def _doing(lane: Lane, turn: SessionState | None) -> str:
-    """What a lane is at, and what waits behind it, where that is known; empty: in no turn."""
-    parts = [turn_words(turn, datetime.astimezone)] if turn is not None else []
-    return safe("; ".join([*parts, *([queue_words(lane, turn)] if lane.queued else [])]))
+        if lane is not None:
+            # What it is at, and what waits behind it, where that is known.
+            turn = turns.get((lane.profile, lane.key))
+            parts = [turn_words(turn, datetime.astimezone)] if turn is not None else []
+            if doing := safe("; ".join([*parts, *([queue_words(lane, turn)] if lane.queued else [])])):
+                yield fit(f"  └ {doing}", max(width, 40)).rstrip()
 
 
 def _row(lane: Lane, turn: SessionState | None, now: datetime) -> tuple[str, ...]:
@@ -105,6 +104,8 @@ def _row(lane: Lane, turn: SessionState | None, now: datetime) -> tuple[str, ...
 def lane_lines(lane: Lane, turn: SessionState | None, now: datetime) -> Iterator[str]:
     """Everything about one lane."""
     yield safe(lane.key)
+    ago = age(lane.last_active, now).strip()
+    ago = ago if ago == "now" else f"{ago} ago"
     facts = {
         "profile": lane.profile,
         "key": ", ".join(f"{name} {value}" for name, value in lane.parts),
@@ -120,7 +121,7 @@ def lane_lines(lane: Lane, turn: SessionState | None, now: datetime) -> Iterator
         "ended": lane.end_reason,
         "model": lane.model,
         "since": _moment(lane.created_at),
-        "last active": _moment(lane.last_active) and f"{_moment(lane.last_active)} ({_ago(lane.last_active, now)})",
+        "last active": _moment(lane.last_active) and f"{_moment(lane.last_active)} ({ago})",
         "flags": ", ".join(lane.flags),
         "resume reason": lane.resume_reason,
         "tokens": f"{lane.context_tokens:,} context, {lane.input_tokens:,} in, {lane.output_tokens:,} out",
@@ -169,11 +170,6 @@ def outcome_line(outcome: Outcome) -> str:
     what = request.key or request.session or ", ".join(outcome.keys[:3]) + ("…" if len(outcome.keys) > 3 else "")
     name = f"{request.kind} {what or request.target}".strip()
     return safe(f"{outcome.operation}  {at}  {outcome.state:8}  {name}: {outcome.text}")
-
-
-def _ago(moment: datetime | None, now: datetime) -> str:
-    shown = age(moment, now).strip()
-    return shown if shown == "now" else f"{shown} ago"
 
 
 def _moment(moment: datetime | None) -> str:

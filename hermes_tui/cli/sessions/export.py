@@ -66,20 +66,26 @@ def export(
     manager = manager_of(context.find_root().obj.home)
     agent, session_id = split_name(manager, agent, session_id, context)
     session = get_named(manager, agent, session_id)
+    from hermes_tui.sessions.export import SUFFIXES, export_lineage
     from hermes_tui.sessions.export import export as written
-    from hermes_tui.sessions.export import export_lineage
     from hermes_tui.sessions.export.chapters import Chapters
     from hermes_tui.sessions.export.images import inline_images
 
     images = inline_images(manager.open)
-    chosen = form or _format_of(target)
+    ends = {suffix: name for name, suffix in SUFFIXES.items()}
+    chosen = form or (ends.get(target.suffix.lower(), "markdown") if target is not None else "markdown")
     chapters = Chapters(_parts(manager, session) if lineage else ())
     if lineage:
         parts = export_lineage(chapters, chosen, redactor=redactor, images=images)
     else:
         parts = written(session, chosen, redactor=redactor, images=images)
     if target is None or str(target) in _STANDARD_OUTPUT:
-        for part in _shown(parts) if chosen == "patch" else parts:
+        if chosen == "patch" and sys.stdout is not None and sys.stdout.isatty():
+            from hermes_tui.sessions.export.plain import plain
+
+            # The text of files is written as it is, but for a terminal, on which it could act.
+            parts = (plain(part.decode("utf-8", "replace")).encode() for part in parts)
+        for part in parts:
             stdout.write(part)
     else:
         _write(target, parts, force=force)
@@ -89,22 +95,6 @@ def export(
     return exit_codes.FAILURE if chapters.lost else exit_codes.OK
 
 
-def _shown(parts: Iterator[bytes]) -> Iterator[bytes]:
-    """The text of files as it is, but for a terminal."""
-    from hermes_tui.sessions.export.plain import plain
-
-    if sys.stdout is None or not sys.stdout.isatty():
-        return parts
-    return (plain(part.decode("utf-8", "replace")).encode() for part in parts)
-
-
-def _format_of(target: Path | None) -> str:
-    from hermes_tui.sessions.export import SUFFIXES
-
-    ends = {suffix: form for form, suffix in SUFFIXES.items()}
-    return ends.get(target.suffix.lower(), "markdown") if target is not None else "markdown"
-
-
 def _parts(manager: SessionManager, session: Session) -> Iterator[Callable[[], Session]]:
     """What reads each part of the lineage; the one that is there already is not read again."""
     for one in manager.lineage(session.agent, session.session_id):
@@ -112,20 +102,15 @@ def _parts(manager: SessionManager, session: Session) -> Iterator[Callable[[], S
         yield (lambda: session) if there else partial(manager.get, one.agent, one.session_id)
 
 
-def _takes_bytes(target: Path) -> bool:
-    """Whether it is no file, but something behind which somebody reads: a pipe, a terminal."""
-    from hermes_tui.sessions.export.target import expanded
+def _write(target: Path, parts: Iterator[bytes], *, force: bool) -> None:
+    from hermes_tui.display import size
+    from hermes_tui.sessions.export.target import expanded, pour, write_file
 
     try:
         mode = expanded(target).stat().st_mode
     except OSError:
-        return False  # `write_file` says why
-    return stat.S_ISFIFO(mode) or stat.S_ISCHR(mode)
-
-
-def _write(target: Path, parts: Iterator[bytes], *, force: bool) -> None:
-    from hermes_tui.display import size
-    from hermes_tui.sessions.export.target import pour, write_file
-
-    written = pour(target, parts) if _takes_bytes(target) else write_file(target, parts, replace=force)
+        mode = 0  # `write_file` says why
+    # A pipe or a terminal is no file, but something behind which somebody reads.
+    read = stat.S_ISFIFO(mode) or stat.S_ISCHR(mode)
+    written = pour(target, parts) if read else write_file(target, parts, replace=force)
     stderr.say(f"hermes-tui: wrote {target} ({size(written)})")

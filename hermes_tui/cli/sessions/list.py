@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -13,10 +13,6 @@ from hermes_tui.cli.filter_options import filter_options, source_option
 from hermes_tui.cli.home_option import hurry, manager_of, mention_the_unread
 from hermes_tui.cli.sessions.table import session_table
 from hermes_tui.errors import ValidationError
-
-if TYPE_CHECKING:
-    from hermes_tui.sessions.manager import SessionManager
-    from session_adapters.model import SessionSummary
 
 __all__ = ["list_"]
 
@@ -71,33 +67,26 @@ def list_(
     if as_json:
         rows = manager.exact(found)
         stdout.write_json(rows)
-        _mention_the_inexact(rows, len(manager.pending_costs(rows)))
+        # What the rows lack is said on standard error (law 4).
+        unknown = len(manager.pending_costs(rows))
+        if partial := sum(one.partial for one in rows):
+            ends = f"{partial:,} of these are read at their ends only"
+            stderr.say(f"hermes-tui: {ends}: their figures are lower bounds")
+        if unknown:
+            stderr.say(f"hermes-tui: the cost of {unknown:,} of these is not added up yet; the same command goes on")
     else:
         pending = manager.pending_costs(found)
         tokens = options["sort"] == "tokens"
         lines = session_table(found, datetime.now(UTC), stdout.terminal_width(), pending, tokens=tokens)
         stdout.write("".join(f"{line}\n" for line in lines))
-        _mention_the_rest(manager, agent, len(found) if more else 0, len(pending))
-
-
-def _mention_the_inexact(rows: Sequence[SessionSummary], pending: int) -> None:
-    """Say on standard error what the rows lack (law 4); of `pending` of them the cost."""
-    if partial := sum(one.partial for one in rows):
-        stderr.say(f"hermes-tui: {partial:,} of these are read at their ends only: their figures are lower bounds")
-    if pending:
-        stderr.say(f"hermes-tui: the cost of {pending:,} of these is not added up yet; the same command goes on")
-
-
-def _mention_the_rest(manager: SessionManager, agent: str | None, cut: int, pending: int) -> None:
-    """Say on standard error what the table does not show (law 4); `cut` is after how many rows it ends early,
-    `pending` how many of the costs are not known yet."""
-    snapshot = manager.catalogue.snapshot
-    if not snapshot.sessions:
-        stderr.say("hermes-tui: no agent has a session here; `hermes-tui doctor` says where was looked")
-    if cut:
-        stderr.say(f"hermes-tui: only the first {cut} are shown; --limit N for more")
-    if pending:
-        stderr.say(f"hermes-tui: {pending} of these costs not added up yet (…); `hermes-tui cost report` does that")
-    problems = sum(agent in (None, problem.agent) for problem in snapshot.problems)
-    if problems:
-        stderr.say(f"hermes-tui: {problems} could not be read or only in part; `hermes-tui doctor` says why")
+        # And what the table does not show.
+        snapshot = manager.catalogue.snapshot
+        if not snapshot.sessions:
+            stderr.say("hermes-tui: no agent has a session here; `hermes-tui doctor` says where was looked")
+        if more and found:
+            stderr.say(f"hermes-tui: only the first {len(found)} are shown; --limit N for more")
+        if pending:
+            late = f"{len(pending)} of these costs not added up yet (…)"
+            stderr.say(f"hermes-tui: {late}; `hermes-tui cost report` does that")
+        if problems := sum(agent in (None, problem.agent) for problem in snapshot.problems):
+            stderr.say(f"hermes-tui: {problems} could not be read or only in part; `hermes-tui doctor` says why")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -54,13 +54,21 @@ def mark(
         raise click.UsageError("give AGENT and ID, or both in one word as agent:id", context)
     manager = manager_of(context.find_root().obj.home)
     hurry(manager)
-    named = [_unified_id(manager, agent, id_) for agent, id_ in _split(manager, sessions, context)]
+    # Two words without a colon in the first are one session.
+    if len(sessions) == 2 and manager.resolve_native_id(sessions[0]) is None:
+        names = [split_name(manager, sessions[0], sessions[1], context)]
+    else:
+        names = [split_name(manager, one, None, context) for one in sessions]
+    named = [_unified_id(manager, agent, id_) for agent, id_ in names]
     manager.catalogue.refresh()
     found = manager.marks.all()
     if changes:
-        from hermes_tui.sessions.marks import MarkChange
+        from hermes_tui.sessions.marks import MAX_NOTE, MarkChange
 
-        text = _typed() if note == "-" else note
+        text = note
+        if note == "-":  # standard input, no more of it than shows that it is too much
+            typed = sys.stdin.buffer.read(4 * MAX_NOTE + 4) if sys.stdin is not None else b""
+            text = typed.decode("utf-8", "replace")
         change = MarkChange(pinned=pinned, tag=tuple(tags), untag=tuple(untags), note=text, name=name, clear=clear)
         found = manager.marks.change(named, change)
         manager.catalogue.refresh_marks()
@@ -73,13 +81,6 @@ def mark(
             stderr.say("hermes-tui: no session is marked; `hermes-tui sessions mark AGENT ID --pin` does that")
 
 
-def _split(manager: SessionManager, sessions: Sequence[str], context: click.Context) -> Iterable[tuple[str, str]]:
-    """Agent and id of each: two words without a colon in the first are one session."""
-    if len(sessions) == 2 and manager.resolve_native_id(sessions[0]) is None:
-        return [split_name(manager, sessions[0], sessions[1], context)]
-    return [split_name(manager, one, None, context) for one in sessions]
-
-
 def _unified_id(manager: SessionManager, agent: str, session_id: str) -> str:
     """Of the session of that name, or of one that is gone and was marked."""
     try:
@@ -89,13 +90,6 @@ def _unified_id(manager: SessionManager, agent: str, session_id: str) -> str:
         if unified not in manager.marks.all():
             raise
         return unified
-
-
-def _typed() -> str:
-    """Standard input, no more of it than shows that it is too much."""
-    from hermes_tui.sessions.marks import MAX_NOTE
-
-    return sys.stdin.buffer.read(4 * MAX_NOTE + 4).decode("utf-8", "replace") if sys.stdin is not None else ""
 
 
 def _record(manager: SessionManager, unified_id: str, marks: OwnMarks | None) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from hermes_tui.cli.sessions.session_argument import split_name, summary_named
 from hermes_tui.errors import OperationRefused
 
 if TYPE_CHECKING:
-    from hermes_tui.sessions.native import Obstacle, Start, Verb
+    from hermes_tui.sessions.native import Obstacle, Verb
 
 __all__ = ["fork", "resume"]
 
@@ -85,7 +85,11 @@ def _run(
     for warning in start.warnings:
         stderr.say(f"hermes-tui: {warning}")
     if start.warnings and not yes:
-        _ask(start)
+        if sys.stdin is None or not sys.stdin.isatty():
+            raise OperationRefused(f"{start.verb}: nobody is there to be asked; --yes starts it all the same")
+        stderr.say(start.line)
+        if not click.confirm("Start it?", default=False, err=True):
+            raise OperationRefused("nothing was started")
     manager.catalogue.close()
     stdout.finish()
     from hermes_tui.sessions.native.start import become
@@ -96,12 +100,3 @@ def _run(
 def _hint(obstacle: Obstacle) -> str:
     """With the option that helps, where there is one."""
     return f"{obstacle.text} with --cwd DIR" if obstacle.kind == "directory" else obstacle.text
-
-
-def _ask(start: Start) -> None:
-    """Raises `OperationRefused` unless a person says yes."""
-    if sys.stdin is None or not sys.stdin.isatty():
-        raise OperationRefused(f"{start.verb}: nobody is there to be asked; --yes starts it all the same")
-    stderr.say(start.line)
-    if not click.confirm("Start it?", default=False, err=True):
-        raise OperationRefused("nothing was started")

@@ -23,7 +23,6 @@ from hermes_tui.errors import ValidationError
 if TYPE_CHECKING:
     from hermes_tui.sessions.index.service import IndexService
     from hermes_tui.sessions.search.model import MessageWindow, Outcome, Result
-    from session_adapters.model import SessionSummary
 
 __all__ = ["browse", "search", "window_lines", "window_records"]
 
@@ -91,28 +90,34 @@ def search(
     finally:
         waiting.end()
     hurried = patience.over()
+    known = options["agent"] is None or is_known(options["agent"], manager.agents)
     if as_json:
         from hermes_tui.cli.sessions.document_names import search_result
 
+        # To read them in full takes time as well, which there is none of where the search was broken off.
         counted = outcome.results if hurried else manager.exact(outcome.results)
         stdout.write_json_array(map(search_result, counted))
         _say_order(outcome, options["sort"])
     else:
-        for line in _lines(outcome.results, datetime.now(UTC), stdout.terminal_width(), _marks()):
+        for line in _lines(outcome.results, datetime.now(UTC), stdout.terminal_width()):
             stdout.write(f"{line}\n")
-        _narrate(outcome, options["agent"], manager.agents, manager.index)
+        if known:
+            _narrate(outcome)
         _say_order(outcome, options["sort"])
         _explain(text, manager.agents)
         if not outcome.total and (instead := manager.searches.instead(text)):
             stderr.say(f"hermes-tui: did you mean {safe(instead)}")
         elif not outcome.total and (begun := _begun(text)):
             stderr.say(f"hermes-tui: words are whole ones; {safe(begun)} also finds what begins so")
+    if known:
+        _say_gaps(outcome, manager.index)
     if hurried:
         left = f"{outcome.coverage.left:,} of {outcome.coverage.sources:,} sources, the oldest, are not searched"
         rest = "what was found is not read in full" if outcome.complete else left
         stderr.say(f"hermes-tui: there was no time: {rest}; --wait waits for it")
     mention_the_unread(manager)
     manager.catalogue.close()
+    # The index goes on being made when this command has ended.
     manager.index.poke(follow=False, alone=True)
     manager.index.close()
     return exit_codes.OK
@@ -133,38 +138,28 @@ class _Patience:
         return time.thread_time() > self._until
 
 
-def _marks() -> tuple[str, str]:
-    """What stands around a word that was found."""
-    if sys.stdout is not None and sys.stdout.isatty() and not os.environ.get("NO_COLOR"):
-        return "\x1b[1m", "\x1b[22m"
-    return ">>>", "<<<"
-
-
-def _lines(results: Sequence[Result], now: datetime, width: int, marks: tuple[str, str]) -> Iterator[str]:
+def _lines(results: Sequence[Result], now: datetime, width: int) -> Iterator[str]:
+    # What stands around a word that was found.
+    bold = sys.stdout is not None and sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+    before, after = ("\x1b[1m", "\x1b[22m") if bold else (">>>", "<<<")
     for one in results:
         head = f"{safe(one.agent)}  {safe(one.session_id)}  {age(one.updated_at, now)}  "
         yield (head + fit(title_text(one), max(20, width - len(head)))).rstrip()
         yield from (f"    {safe(note)}" for note in one.notes)
-        yield f"    {_marked(one, marks)}"
+        parts: list[str] = []
+        at = 0
+        for start, end in one.marks:
+            parts += (safe(one.snippet[at:start]), before, safe(one.snippet[start:end]), after)
+            at = end
+        yield f"    {''.join((*parts, safe(one.snippet[at:])))}"
         if one.message_id is not None:
             where = "one place" if one.match_count == 1 else f"{count(one.match_count)} places"
             who = ", ".join(filter(None, (safe(one.match_role or ""), APART.get(one.match_visibility or ""))))
             yield f"    {where}, the best by {who}: --around {safe(one.message_id)}"
 
 
-def _marked(one: Result, marks: tuple[str, str]) -> str:
-    parts: list[str] = []
-    at = 0
-    for start, end in one.marks:
-        parts += (safe(one.snippet[at:start]), marks[0], safe(one.snippet[start:end]), marks[1])
-        at = end
-    return "".join((*parts, safe(one.snippet[at:])))
-
-
-def _narrate(outcome: Outcome, agent: str | None, agents: Sequence[str], index: IndexService) -> None:
-    """Say on standard error how much was found and how complete that is (law 4)."""
-    if agent is not None and not is_known(agent, agents):
-        return
+def _narrate(outcome: Outcome) -> None:
+    """Say how much was found and how complete that is (law 4)."""
     found = (
         "nothing"
         if not outcome.total
@@ -176,6 +171,11 @@ def _narrate(outcome: Outcome, agent: str | None, agents: Sequence[str], index: 
     coverage = outcome.coverage
     searched = coverage if coverage.sources or not outcome.total else "by what the list of sessions says"
     stderr.say(f"hermes-tui: {found} found{shown}; {searched}")
+
+
+def _say_gaps(outcome: Outcome, index: IndexService) -> None:
+    """Say what could not be searched, or not in full."""
+    coverage = outcome.coverage
     if coverage.indexed < coverage.sources and (trouble := index.trouble):
         stderr.say(f"hermes-tui: {safe(trouble)}")
     elif coverage.trouble and os.path.lexists(index.path):
@@ -245,18 +245,14 @@ def browse(context: click.Context, agent: str | None, limit: int, as_json: bool)
 
         stdout.write_json_array(map(listed_session, manager.exact(found)))
         return
-    for line in _browsed(found, datetime.now(UTC), stdout.terminal_width()):
-        stdout.write(f"{line}\n")
+    now, width = datetime.now(UTC), stdout.terminal_width()
+    for one in found:
+        head = f"{safe(one.agent)}  {safe(one.session_id)}  {age(one.updated_at, now)}  "
+        stdout.write((head + fit(title_text(one), max(20, width - len(head)))).rstrip() + "\n")
+        if one.preview and one.preview != one.title:
+            stdout.write(f"    {fit(safe(one.preview), max(20, width - 4))}".rstrip() + "\n")
     if agent is not None:
         is_known(agent, manager.agents)
-
-
-def _browsed(sessions: Sequence[SessionSummary], now: datetime, width: int) -> Iterator[str]:
-    for one in sessions:
-        head = f"{safe(one.agent)}  {safe(one.session_id)}  {age(one.updated_at, now)}  "
-        yield (head + fit(title_text(one), max(20, width - len(head)))).rstrip()
-        if one.preview and one.preview != one.title:
-            yield f"    {fit(safe(one.preview), max(20, width - 4))}".rstrip()
 
 
 def window_records(window: MessageWindow) -> Iterator[bytes]:

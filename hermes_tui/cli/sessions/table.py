@@ -52,9 +52,21 @@ def session_table(
     away = () if tokens else (_TOKENS,)
     if all(one.source in (None, "cli") for one in sessions):
         away = (*away, _SOURCE)
-    columns = _columns(widths, width, [column for column in range(len(_HEAD)) if column not in away])
+    columns = [column for column in range(len(_HEAD)) if column not in away]
+    for optional in (None, *_LEAST_FIRST):  # until the rest fits beside a readable title, which takes what is left
+        if optional in columns:
+            columns.remove(optional)
+        used = sum(widths[column] + len(_GAP) for column in columns[:-1])
+        if width - used >= min(_TITLE_LEAST, widths[-1]):
+            break
+    widths[-1] = max(0, min(widths[-1], width - used))
     for row in (_HEAD, *rows):
-        cells = [_cell(row[column], widths[column], column) for column in columns]
+        cells = [
+            row[column]
+            if column == 1 and width_of(row[column]) > widths[column]
+            else pad(row[column], widths[column], right=column in _RIGHT)
+            for column in columns
+        ]
         yield _GAP.join(cells).rstrip()
 
 
@@ -79,21 +91,3 @@ def _row(one: SessionSummary, now: datetime, pending: bool) -> tuple[str, ...]:
         safe(project),
         title_text(one),
     )
-
-
-def _columns(widths: list[int], width: int, columns: list[int]) -> list[int]:
-    """Which of these fit beside a readable title; sets the title's width to what is left."""
-    for optional in (None, *_LEAST_FIRST):
-        if optional in columns:
-            columns.remove(optional)
-        used = sum(widths[column] + len(_GAP) for column in columns[:-1])
-        if width - used >= min(_TITLE_LEAST, widths[-1]):
-            break
-    widths[-1] = max(0, min(widths[-1], width - used))
-    return columns
-
-
-def _cell(text: str, width: int, column: int) -> str:
-    if column == 1 and width_of(text) > width:
-        return text
-    return pad(text, width, right=column in _RIGHT)

@@ -143,7 +143,7 @@ class _Reading:
 
     def config(self, variables: dict[str, str]) -> GatewayConfig:
         """What Hermes makes of it all."""
-        variables |= self._dotenv()
+        variables |= self._dotenv()  # over those of the environment, as in Hermes
         flags = {name: self._flag(name) for name in _FLAGS}
         forced = variables.get("GATEWAY_MULTIPLEX_PROFILES", "").strip().lower()
         if forced in (*_YES, *_NO):
@@ -272,7 +272,7 @@ class _Reading:
             return self._usual
         mode = fields.get("mode")
         fields["mode"] = self._usual.mode if mode is None else mode
-        while True:
+        while True:  # each error names one member, which goes: the others count all the same
             try:
                 found = SessionResetPolicy.from_dict(fields, f"{place}.")
                 break
@@ -317,5 +317,6 @@ class _Reading:
         for line in lines:
             name, equals, value = line.strip().removeprefix("export ").partition("=")
             if equals and (name.strip() in _VARIABLES or name.strip() in VARIABLES):
+                # Without a remark behind it, and without quotes around it.
                 found[name.strip()] = value.split(" #")[0].strip().strip("\"'")
         return found

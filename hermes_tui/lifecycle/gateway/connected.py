@@ -7,7 +7,7 @@ and has what it signs in with. Only whether a secret is there is looked at, and 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from hermes_tui.lifecycle.source import HomeChannel
@@ -75,9 +75,13 @@ def connected(
 ) -> tuple[tuple[str, ...], dict[str, HomeChannel]]:
     """Names of the platforms, sorted, and home channels by platform; `json` and `yaml` are the files' contents."""
     settings = _settings(json, yaml)
-    names = {name for name, one in settings.items() if _enabled(one) and _signs_in(name, one)}
+    names: set[str] = set()
     homes: dict[str, HomeChannel] = {}
     for name, one in settings.items():
+        rule = _PLATFORMS.get(name, _Signs(()))
+        by_extra = bool(rule.extra) and all(_extra(one).get(part) for part in rule.extra)
+        if _enabled(one) and (one.get("token") or one.get("api_key") or rule.always or by_extra):
+            names.add(name)
         channel = one.get("home_channel")
         if isinstance(channel, dict) and channel.get("chat_id") is not None:
             homes[name] = _channel(name, channel)
@@ -109,7 +113,8 @@ def _channel(platform: str, found: Mapping[str, Any]) -> HomeChannel:
 def _settings(json: Mapping[str, Any], yaml: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     """Each platform's settings, the later places over the earlier."""
     gateway = yaml.get("gateway")
-    places = (json.get("platforms"), _member(gateway, "platforms"), yaml.get("platforms"))
+    under = gateway.get("platforms") if isinstance(gateway, dict) else None
+    places = (json.get("platforms"), under, yaml.get("platforms"))
     found: dict[str, dict[str, Any]] = {}
     for place in places:
         for name, one in place.items() if isinstance(place, dict) else ():
@@ -119,21 +124,12 @@ def _settings(json: Mapping[str, Any], yaml: Mapping[str, Any]) -> dict[str, dic
                 # Only config.yaml can say no to what variables would enable.
                 explicit = before.get("explicit") or (place is not places[0] and "enabled" in one)
                 found[str(name).strip().lower()] = {**before, **one, "extra": extra, "explicit": explicit}
-    for name, one in _own_sections(yaml):
-        found[name] = {**found.get(name, {}), "enabled": one["enabled"], "explicit": True}
-    return found
-
-
-def _own_sections(yaml: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Platforms whose own section at the top of the file says whether they are enabled."""
+    # A platform's own section at the top of the file counts where it says whether it is enabled, and over all else.
     for name in _PLATFORMS:
         one = yaml.get(name)
         if isinstance(one, dict) and "enabled" in one:
-            yield name, one
-
-
-def _member(section: Any, name: str) -> Any:
-    return section.get(name) if isinstance(section, dict) else None
+            found[name] = {**found.get(name, {}), "enabled": one["enabled"], "explicit": True}
+    return found
 
 
 def _extra(one: Mapping[str, Any]) -> dict[str, Any]:
@@ -144,12 +140,3 @@ def _extra(one: Mapping[str, Any]) -> dict[str, Any]:
 def _enabled(one: Mapping[str, Any]) -> bool:
     value = one.get("enabled", False)
     return value if isinstance(value, bool) else str(value).strip().lower() in ("true", "1", "yes", "on")
-
-
-def _signs_in(name: str, one: Mapping[str, Any]) -> bool:
-    if one.get("token") or one.get("api_key"):
-        return True
-    signs = _PLATFORMS.get(name)
-    if signs is None:
-        return False
-    return signs.always or (bool(signs.extra) and all(_extra(one).get(part) for part in signs.extra))

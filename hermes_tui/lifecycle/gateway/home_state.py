@@ -79,9 +79,18 @@ def survey(home: HermesHome, proc: Path = Path("/proc")) -> HomeState:
     file = read_index(home.index_file)
     read = _read_database(home, file, None if config.multiplex_profiles else home.profile)
     restarts, fault = restart_counts(home.path)
+    # Read once more, now as the version of Hermes does that the database is of.
     config = config_of_store(home.path, read.schema, read.has_table)
     gateway = gateway_for(home.path, home.profile, home.root, proc)
     running = gateway.state == "running"
+    notes: list[str] = []
+    if read.missing and file.entries:
+        notes.append(f"there is no database {home.database}; the lanes are shown as sessions.json has them")
+    here = home.scope
+    notes += [
+        f"lanes are recorded for the directory {one}, as in a container or a copy, and not for {here}"
+        for one in sorted({lane.scope for lane in read.lanes if lane.scope is not None} - {here})
+    ]
     return HomeState(
         home=home,
         config=config,
@@ -92,7 +101,7 @@ def survey(home: HermesHome, proc: Path = Path("/proc")) -> HomeState:
         chains=read.chains,
         tips=read.tips,
         recovered=read.recovered,
-        notes=tuple(_notes(home, read, file)),
+        notes=tuple(notes),
         restarts=restarts,
         has_table=read.has_table,
         unread=read.fault,
@@ -153,11 +162,3 @@ def _problems(home: HermesHome, read: _Read, file: IndexFile) -> Iterator[str]:
     for lane in read.lanes:
         if lane.fault:
             yield f"{home.path}: lane {lane.key}: {lane.fault}"
-
-
-def _notes(home: HermesHome, read: _Read, file: IndexFile) -> Iterator[str]:
-    if read.missing and file.entries:
-        yield f"there is no database {home.database}; the lanes are shown as sessions.json has them"
-    here = home.scope
-    for one in sorted({lane.scope for lane in read.lanes if lane.scope is not None} - {here}):
-        yield f"lanes are recorded for the directory {one}, as in a container or a copy, and not for {here}"

@@ -96,16 +96,28 @@ def gateway_of(home: Path, proc: Path = Path("/proc")) -> Gateway:
     if holder is None:
         return Gateway(home=str(home), state="stopped")
     pid = holder if holder > 0 else named  # 0: a process of another pid namespace
-    said = _said(home, pid)
+    # What it wrote of itself; nothing where the file is another process's or cannot be read.
+    try:
+        said = msgspec.json.decode(read_small(home / "gateway_state.json", limit=1 << 20), type=_StateRecord)
+    except (OSError, ValueError, RecursionError):  # the lock tells that it runs; the file only says more of it
+        said = _StateRecord()
+    if said.pid != pid:
+        said = _StateRecord()
+    began = started_at(proc, holder)
+    queued: dict[str, int] | None = None
+    if isinstance(said.queued, dict):
+        # A field of ours in a file of Hermes': what is no number of messages is left out, and a bool is none.
+        found = said.queued.items()
+        queued = {key: number for key, number in found if isinstance(key, str) and type(number) is int}
     return Gateway(
         home=str(home),
         state="running",
         pid=pid,
-        since=_started(proc, holder),
+        since=from_epoch(began) if began is not None else None,
         phase="halted" if _is_halted(proc, holder) else said.gateway_state,
         active_agents=said.active_agents,
         said_at=said.updated_at if said.updated_at is not None and said.updated_at.tzinfo else None,
-        queued=_counts(said.queued),
+        queued=queued,
         serves=tuple(said.served_profiles or ()),
     )
 
@@ -134,15 +146,6 @@ def gateway_for(home: Path, profile: str, root: Path | None, proc: Path = Path("
     return shared if shared.state == "unknown" or profile in shared.serves else own
 
 
-def _said(home: Path, pid: int | None) -> _StateRecord:
-    """What the process with that pid wrote of itself; nothing where the file is another's or cannot be read."""
-    try:
-        said = msgspec.json.decode(read_small(home / "gateway_state.json", limit=1 << 20), type=_StateRecord)
-    except (OSError, ValueError, RecursionError):  # the lock tells that it runs; the file only says more of it
-        return _StateRecord()
-    return said if said.pid == pid else _StateRecord()
-
-
 def file_faults(home: Path) -> Iterator[str]:
     """What is wrong with the files that a gateway leaves of itself: a sentence each, without a full stop."""
     for name, kind in _FILES.items():
@@ -166,12 +169,6 @@ def file_faults(home: Path) -> Iterator[str]:
         )
 
 
-def _counts(queued: Any) -> dict[str, int] | None:
-    if not isinstance(queued, dict):
-        return None
-    return {key: number for key, number in queued.items() if isinstance(key, str) and type(number) is int}
-
-
 def _named_pid(home: Path) -> int | None:
     """The pid that the gateway wrote down, in its pid file or else in the lock file."""
     for name in ("gateway.pid", "gateway.lock"):
@@ -180,11 +177,6 @@ def _named_pid(home: Path) -> int | None:
         except (OSError, ValueError, RecursionError):
             continue  # an old version, or one that is just writing it
     return None
-
-
-def _started(proc: Path, pid: int) -> datetime | None:
-    began = started_at(proc, pid)
-    return from_epoch(began) if began is not None else None
 
 
 def _is_halted(proc: Path, pid: int) -> bool:

@@ -54,8 +54,10 @@ def ending_of(row: LaneSessionRow, *, present: bool, goes_on_in: str = "", opera
     if reason == "compression":
         carried = _SUMMARY.format(goes_on_in) if goes_on_in else "nothing: no session goes on with its summary"
         return Ending("it had grown too long and was compressed", carried)
+    # Our operations write Hermes' own words: only our log tells them apart.
     if operation and reason in _OURS:
         return Ending(f"the lane was {_OURS[reason]} with hermes-tui", _REASONS[reason][1])
+    # The gateway's watcher ends a row with the word of /new, and sets the flag beside it.
     if reason == "session_reset" and row.expiry_finalized:
         return Ending("its reset policy had run out, and the gateway closed it", _NOTHING)
     if reason in _ACCIDENTS:

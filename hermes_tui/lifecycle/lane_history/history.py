@@ -43,12 +43,20 @@ def lane_history(
     days and for the answer. Changes nothing. Raises `StoreError` where the database cannot be read."""
     home = home_of(environment, lane.profile)
     ours, notes = _operations(environment, audit or Audit(), lane, now)
+    # Looked for by name: a session that another lane was led into is recorded with that lane's key.
     led = dict.fromkeys(id_ for one in ours for id_ in (one.begun.session_id, one.begun.becomes) if id_)
     found = _read(home, lane, (lane.session_id, lane.continues_in, *led), now)
     gone = [one for one in led if one not in found.figures]
     if gone:
         notes.append(f"{counted(len(gone), 'session')} of which our log tells are no longer in the store")
-    ended_by = _ended_by(found.rows, ours)
+    # The operation whose end a row still has: Hermes may have opened and ended the session again since.
+    ended = {row.id: row.ended_at for row in found.rows if row.ended_at is not None}
+    ended_by = {
+        row.session_id: one.id
+        for one in ours
+        for row in one.begun.changes.rows
+        if row.session_id in ended and row.after_of("ended_at") == ended[row.session_id]
+    }
     sessions = _ordered([_past(row, found, lane, ended_by.get(row.id, "")) for row in found.rows])
     return LaneHistory(
         profile=lane.profile,
@@ -93,17 +101,6 @@ def _operations(
     return ours, list(history.problems)
 
 
-def _ended_by(rows: Iterable[LaneSessionRow], ours: Iterable[Operation]) -> dict[str, str]:
-    """Session → the operation whose end its row still has: Hermes may have opened and ended it again since."""
-    ended = {row.id: row.ended_at for row in rows if row.ended_at is not None}
-    return {
-        row.session_id: one.id
-        for one in ours
-        for row in one.begun.changes.rows
-        if row.session_id in ended and row.after_of("ended_at") == ended[row.session_id]
-    }
-
-
 # One session -------------------------------------------------------------------------------------------------
 
 
@@ -112,11 +109,16 @@ def _past(row: LaneSessionRow, found: LaneRows, lane: Lane, operation: str) -> P
     present = row.id == (lane.continues_in or lane.session_id)
     chain = found.continued.get(row.id, ())
     ending = ending_of(row, present=present, goes_on_in=chain[-1] if chain else "", operation=operation)
+    try:
+        told = msgspec.json.decode(row.origin_json or "{}", type=dict[str, object])
+    except (msgspec.DecodeError, ValueError, RecursionError):
+        told = {}  # the row's own identifier is left
+    name = told.get("user_name")
     return PastSession(
         session_id=row.id,
         title=row.title or "",
         model=row.model or "",
-        person=_person(row),
+        person=name if isinstance(name, str) and name else row.user_id or "",
         started_at=from_epoch(row.started_at),
         last_message_at=from_epoch(figures.last),
         ended_at=from_epoch(row.ended_at),
@@ -137,15 +139,6 @@ def _past(row: LaneSessionRow, found: LaneRows, lane: Lane, operation: str) -> P
             if (moment := from_epoch(at)) is not None
         ),
     )
-
-
-def _person(row: LaneSessionRow) -> str:
-    try:
-        told = msgspec.json.decode(row.origin_json or "{}", type=dict[str, object])
-    except (msgspec.DecodeError, ValueError, RecursionError):
-        told = {}
-    name = told.get("user_name")
-    return name if isinstance(name, str) and name else row.user_id or ""
 
 
 def _ordered(sessions: Iterable[PastSession]) -> list[PastSession]:
@@ -206,10 +199,11 @@ def _answer(
         said.append(f"Nothing was said yet in the session that it is in now ({lane.session_id}).")
     if summarised := [one for one in sessions if one.session_id in before]:
         at = max((one.ended_at for one in summarised if one.ended_at), default=None)
+        ids = ", ".join(one.session_id for one in summarised[:3]) + (" …" if len(summarised) > 3 else "")
         said.append(
             f"It knows a summary of {counted(sum(one.messages for one in summarised), 'message')}: the conversation"
             f" had grown too long{_on(at, local)}, and Hermes compressed it. Every word is still in"
-            f" {_ids(summarised)}."
+            f" {ids}."
         )
     if other := next((one for one in sessions if not one.present and one.session_id not in before), None):
         known = "It was brought back to this session, and" if present and present.restored else "Its session"
@@ -229,7 +223,3 @@ def _answer(
 
 def _on(at: datetime | None, local: Callable[[datetime], datetime]) -> str:
     return f" on {local(at):%Y-%m-%d at %H:%M}" if at is not None else ""
-
-
-def _ids(sessions: Sequence[PastSession]) -> str:
-    return ", ".join(one.session_id for one in sessions[:3]) + (" …" if len(sessions) > 3 else "")

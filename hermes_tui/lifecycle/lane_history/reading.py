@@ -26,6 +26,7 @@ _SAID = """
 SELECT session_id, COUNT(*), MAX(timestamp) FROM messages
 WHERE session_id IN (SELECT value FROM json_each(?)) GROUP BY session_id
 """
+# By their ids: clocks go backwards.
 _WAITED = """
 SELECT session_id, timestamp, following FROM (
     SELECT session_id, id, role, timestamp, LEAD(role) OVER one AS next_role, LEAD(timestamp) OVER one AS following
@@ -69,30 +70,25 @@ def read_lane_rows(connection: apsw.Connection, key: str, named: Iterable[str], 
     continued = {row.id: stored.continuations(row.id) for row in found.values() if row.end_reason == "compression"}
     found |= stored.sessions(one for chain in continued.values() for one in chain if one not in found)
     rows = sorted(found.values(), key=lambda row: (row.started_at or 0.0, row.id), reverse=True)
-    return LaneRows(rows, _figures(connection, stored, [row.id for row in rows], now), continued)
-
-
-def _figures(
-    connection: apsw.Connection, stored: StoredLanes, ids: Sequence[str], now: float
-) -> dict[str, SessionFigures]:
-    wanted = json.dumps(ids)
-    found = {one: SessionFigures() for one in ids}
+    wanted = json.dumps([row.id for row in rows])
+    figures = {row.id: SessionFigures() for row in rows}
     have = [name for name in _COSTS if name in stored.columns]
     if have:
         query = f"SELECT id, {', '.join(have)} FROM sessions WHERE id IN (SELECT value FROM json_each(?))"  # noqa: S608 - ours
         for name, *costs in connection.execute(query, (wanted,)):
+            # The first that is known: what was billed goes before the estimate.
             told = ((cost, column) for column, cost in zip(have, costs, strict=True) if isinstance(cost, int | float))
             cost, column = next(told, (None, ""))
-            found[name] = SessionFigures(cost=cost, estimated=column == "estimated_cost_usd")
-    if not {"session_id", "role", "timestamp", "id"} <= stored.columns_of("messages"):
-        return found
-    for name, number, last in connection.execute(_SAID, (wanted,)):
-        found[name] = found[name]._replace(messages=number, last=last if _is_time(last) else None)
-    waits: dict[str, list[tuple[float, float | None]]] = {}
-    for name, at, following in connection.execute(_WAITED, (wanted, now - LONG, LONG)):
-        if _is_time(at) and len(of_one := waits.setdefault(name, [])) < _MOST_WAITED:
-            of_one.append((at, following if _is_time(following) else None))
-    return {name: one._replace(waited=waits.get(name, ())) for name, one in found.items()}
+            figures[name] = SessionFigures(cost=cost, estimated=column == "estimated_cost_usd")
+    if {"session_id", "role", "timestamp", "id"} <= stored.columns_of("messages"):
+        for name, number, last in connection.execute(_SAID, (wanted,)):
+            figures[name] = figures[name]._replace(messages=number, last=last if _is_time(last) else None)
+        waits: dict[str, list[tuple[float, float | None]]] = {}
+        for name, at, following in connection.execute(_WAITED, (wanted, now - LONG, LONG)):
+            if _is_time(at) and len(of_one := waits.setdefault(name, [])) < _MOST_WAITED:
+                of_one.append((at, following if _is_time(following) else None))
+        figures = {name: one._replace(waited=waits.get(name, ())) for name, one in figures.items()}
+    return LaneRows(rows, figures, continued)
 
 
 def _is_time(value: Any) -> bool:

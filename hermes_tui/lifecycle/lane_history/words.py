@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
 
 from hermes_tui.display import counted, duration, priced
-from hermes_tui.lifecycle.lane_history.model import LaneHistory, PastSession, Spent, SumSpent, Waited
+from hermes_tui.lifecycle.lane_history.model import LaneHistory, PastSession, Spent, SumSpent
 from session_adapters.model import Cost
 
 __all__ = ["session_facts", "spent_words", "sums"]
@@ -26,6 +26,12 @@ def session_facts(one: PastSession, local: Callable[[datetime], datetime]) -> It
 
     times = (("began", one.started_at), ("last message", one.last_message_at), ("ended", one.ended_at))
     told = ", ".join(f"{name} {moment(at)}" for name, at in times if at is not None)
+    waits = [
+        f"{moment(wait.at)} "
+        + ("never answered" if wait.seconds is None else f"for {duration(timedelta(seconds=wait.seconds))}")
+        for wait in one.waited[:_MOST_WAITED]
+    ]
+    more = len(one.waited) - len(waits)
     back = "; the lane was brought back to it" if one.restored else ""
     by_us = f" ({one.operation})" if one.operation else ""
     facts = {
@@ -33,23 +39,11 @@ def session_facts(one: PastSession, local: Callable[[datetime], datetime]) -> It
         "ending": f"{one.ending}{by_us}{back}",
         "known after": one.carried,
         "with": one.person,
-        "waited": _waited(one, moment),
+        "waited": "; ".join(waits) + (f"; {counted(more, 'more message')}" if more > 0 else ""),
         "spent": spent_words(one),
         "model": one.model,
     }
     yield from ((name, value) for name, value in facts.items() if value)
-
-
-def _waited(one: PastSession, moment: Callable[[datetime], str]) -> str:
-    told = [f"{moment(wait.at)} {_how_long(wait)}" for wait in one.waited[:_MOST_WAITED]]
-    more = len(one.waited) - len(told)
-    return "; ".join(told) + (f"; {counted(more, 'more message')}" if more > 0 else "")
-
-
-def _how_long(wait: Waited) -> str:
-    if wait.seconds is None:
-        return "never answered"
-    return f"for {duration(timedelta(seconds=wait.seconds))}"
 
 
 def spent_words(spent: Spent) -> str:

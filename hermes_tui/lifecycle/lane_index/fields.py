@@ -123,7 +123,7 @@ class Fields:
         if isinstance(value, float) and isfinite(value):
             return value
         if isinstance(value, int) and not isinstance(value, bool) and abs(value) < 1 << 1000:
-            return float(value)
+            return float(value)  # above 2**1024 there is none
         raise self._wrong(name, value, "a finite number")
 
     def time(self, name: str) -> datetime | None:
@@ -151,7 +151,14 @@ class Fields:
         return value
 
     def _wrong(self, name: str, value: Any, wanted: str) -> EntryError:
-        return EntryError(f"{self._place}{name}", f"is {_shown(value)}, not {wanted}")
+        if isinstance(value, list | dict):
+            shown = _kind(value)
+        elif isinstance(value, int) and not isinstance(value, bool) and abs(value) >= 1 << 200:
+            shown = "a number of many digits"  # Python refuses to write out thousands of them
+        else:
+            text = json.dumps(value)  # escapes control characters and lone surrogates
+            shown = text if len(text) <= _SHOWN else text[:_SHOWN] + "…"
+        return EntryError(f"{self._place}{name}", f"is {shown}, not {wanted}")
 
 
 def _kind(value: Any) -> str:
@@ -167,12 +174,3 @@ def _kind(value: Any) -> str:
         case dict():
             return "an object"
     return "a number"
-
-
-def _shown(value: Any) -> str:
-    if isinstance(value, list | dict):
-        return _kind(value)
-    if isinstance(value, int) and not isinstance(value, bool) and abs(value) >= 1 << 200:
-        return "a number of many digits"
-    text = json.dumps(value)  # escapes control characters and lone surrogates
-    return text if len(text) <= _SHOWN else text[:_SHOWN] + "…"

@@ -70,19 +70,15 @@ def read_index(path: Path) -> IndexFile:
     try:
         found = IndexFile(exists=True, members=decode_object(raw))
     except EntryError as error:
-        found = _as_hermes_reads(raw, str(error))
+        # Hermes takes NaN, and of two equal keys the last; those entries can be shown, not written.
+        try:
+            members = json.loads(raw)
+        except (ValueError, RecursionError):
+            members = None
+        found = IndexFile(exists=True, members=members if isinstance(members, dict) else {}, fault=str(error))
     if len(found.members) > _MOST_LANES:
         return IndexFile(exists=True, fault=f"it is not read: it has more than {_MOST_LANES:,} entries")
     return found
-
-
-def _as_hermes_reads(raw: bytes, fault: str) -> IndexFile:
-    """Hermes takes NaN, and of two equal keys the last; those entries can be shown, not written."""
-    try:
-        members = json.loads(raw)
-    except (ValueError, RecursionError):
-        return IndexFile(exists=True, fault=fault)
-    return IndexFile(exists=True, members=members if isinstance(members, dict) else {}, fault=fault)
 
 
 def encode_member(value: Any) -> str:

@@ -32,6 +32,7 @@ class LaneSessions:
     def is_ended(self, session_id: str) -> bool:
         """It has an end; a session without a row has none."""
         row = self._db.get_session(session_id)
+        # A time without a reason is no end to Hermes.
         return row is not None and row.get("end_reason") is not None
 
     def recoverable(self, key: str, source: SessionSource) -> str:
@@ -114,7 +115,7 @@ class LaneSessions:
 
     def finalize(self, session_id: str) -> None:
         """It expired and was closed down."""
-        if self._db.schema.has("sessions", "expiry_finalized"):
+        if self._db.schema.has("sessions", "expiry_finalized"):  # since Hermes 0.18.1
             with self._db.transaction():
                 self._db.execute("UPDATE sessions SET expiry_finalized = 1 WHERE id = ?", (session_id,))
         self._db.promote_to_session_reset(session_id)

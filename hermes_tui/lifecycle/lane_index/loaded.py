@@ -8,7 +8,7 @@ copied, or is mounted into a container, has rows of another path; they are shown
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import msgspec
@@ -57,6 +57,7 @@ def indexed_lanes(rows: Sequence[RoutingRow], file: IndexFile, scope: str) -> li
         by_key.setdefault(row.key, []).append(row)
     members = file.entries
     keys = dict.fromkeys((*by_key, *members))
+    # Where only one of the two has lanes, they cannot disagree.
     mirrored = bool(members) and bool(rows)
     return [_lane(key, by_key.get(key, ()), members, scope, mirrored) for key in keys]
 
@@ -64,7 +65,13 @@ def indexed_lanes(rows: Sequence[RoutingRow], file: IndexFile, scope: str) -> li
 def _lane(
     key: str, rows: Sequence[RoutingRow], members: Mapping[str, Any], scope: str, mirrored: bool
 ) -> IndexedLane:
-    row, fault = _chosen(rows, scope)
+    # The row that is this home's, or the only one that there is.
+    row, fault = next((one for one in rows if one.scope == scope), None), ""
+    if row is None and len(rows) > 1:
+        places = ", ".join(sorted(one.scope for one in rows))
+        fault = f"the table has it for several other directories ({places}) and not for this one"
+    elif row is None and rows:
+        row = rows[0]
     in_file = key in members
     entry: SessionEntry | None = None
     try:
@@ -88,33 +95,19 @@ def _lane(
     )
 
 
-def _chosen(rows: Iterable[RoutingRow], scope: str) -> tuple[RoutingRow | None, str]:
-    """The row that is this home's, or the only one that there is."""
-    others = []
-    for row in rows:
-        if row.scope == scope:
-            return row, ""
-        others.append(row)
-    if len(others) > 1:
-        places = ", ".join(sorted(row.scope for row in others))
-        return None, f"the table has it for several other directories ({places}) and not for this one"
-    return (others[0] if others else None), ""
-
-
 def _disagreement(row: RoutingRow | None, member: Any, in_file: bool) -> str:
     if row is None:
         return "only in sessions.json" if in_file else ""
-    return _differences(_decoded(row.entry_json), member) if in_file else "not in sessions.json"
-
-
-def _differences(ours: Any, theirs: Any) -> str:
-    if ours == theirs or not isinstance(ours, dict):
+    if not in_file:
+        return "not in sessions.json"
+    ours = _decoded(row.entry_json)
+    if ours == member or not isinstance(ours, dict):
         return ""
-    if not isinstance(theirs, dict):
+    if not isinstance(member, dict):
         return "sessions.json has no entry that can be understood"
-    if ours.get("session_id") != theirs.get("session_id"):
-        return f"sessions.json says session {theirs.get('session_id')}"
-    names = [name for name in {**ours, **theirs} if ours.get(name) != theirs.get(name)]
+    if ours.get("session_id") != member.get("session_id"):
+        return f"sessions.json says session {member.get('session_id')}"
+    names = [name for name in {**ours, **member} if ours.get(name) != member.get(name)]
     return f"sessions.json differs in {', '.join(names)}" if names else ""
 
 

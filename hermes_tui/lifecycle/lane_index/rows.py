@@ -274,29 +274,27 @@ class StoredLanes:
 
     def continuations(self, session_id: str) -> list[str]:
         """The sessions in which it goes on, one after the other, the tip last."""
-        walked = [session_id]
-        while len(walked) <= _LONGEST:
-            child = self._continuation(walked[-1])
-            if not child or child in walked:
-                break
-            walked.append(child)
-        return walked[1:]
-
-    def _continuation(self, session_id: str) -> str | None:
         if not {"parent_session_id", "end_reason"} <= self.columns:
-            return None
+            return []
         config = "COALESCE(c.model_config, '{}')" if "model_config" in self.columns else "'{}'"
-        found = self.select(
+        # Whether the child began after its parent ended is not asked: Hermes may insert it first.
+        query = (
             "SELECT c.id FROM sessions p JOIN sessions c ON c.parent_session_id = p.id"  # noqa: S608 - ours
             " WHERE p.id = ? AND p.end_reason = 'compression' AND COALESCE(c.source, '') != 'tool'"
             f" AND json_extract({config}, '$._branched_from') IS NULL"
             f" AND json_extract({config}, '$._delegate_from') IS NULL"
             " ORDER BY CASE WHEN c.end_reason = 'compression' THEN 0 WHEN c.ended_at IS NULL THEN 1 ELSE 2 END,"
             " COALESCE((SELECT MAX(m.timestamp) FROM messages m WHERE m.session_id = c.id), c.started_at) DESC,"
-            " c.started_at DESC, c.id DESC LIMIT 1",
-            (session_id,),
+            " c.started_at DESC, c.id DESC LIMIT 1"
         )
-        return str(found[0][0]) if found else None
+        walked = [session_id]
+        while len(walked) <= _LONGEST:
+            found = self.select(query, (walked[-1],))
+            child = str(found[0][0]) if found else ""
+            if not child or child in walked:
+                break
+            walked.append(child)
+        return walked[1:]
 
     def sessions_where(self, condition: str, values: Sequence[Any]) -> list[LaneSessionRow]:
         """Rows by a condition that is ours."""
@@ -309,7 +307,19 @@ class StoredLanes:
             for name in names
         )
         found = self.select(f"SELECT {chosen} FROM sessions WHERE {condition}", values)  # noqa: S608 - ours
-        return list(_rows(names, found))
+        rows: list[LaneSessionRow] = []
+        for cells in found:
+            row = dict(zip(names, cells, strict=True))
+            # SQLite keeps any type in any column: what is of another than it should be counts as text or as nothing.
+            for name in _TIMES:
+                row[name] = float(row[name]) if isinstance(row[name], int | float) else None
+            for name in _COUNTS:
+                row[name] = row[name] if isinstance(row[name], int) else None
+            for name, value in row.items():
+                if isinstance(value, bytes):
+                    row[name] = text_of(value)
+            rows.append(LaneSessionRow(**row))
+        return rows
 
     def select(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         """What a statement of ours finds."""
@@ -321,17 +331,3 @@ def insert(connection: apsw.Connection, values: Mapping[str, Any]) -> None:
     marks = ", ".join("?" * len(values))
     statement = f"INSERT INTO sessions ({', '.join(values)}) VALUES ({marks})"  # noqa: S608
     connection.execute(statement, tuple(values.values()))
-
-
-def _rows(names: Sequence[str], found: Iterable[tuple[Any, ...]]) -> Iterator[LaneSessionRow]:
-    """SQLite keeps any type in any column: what is of another than it should be counts as text or as nothing."""
-    for values in found:
-        row = dict(zip(names, values, strict=True))
-        for name in _TIMES:
-            row[name] = float(row[name]) if isinstance(row[name], int | float) else None
-        for name in _COUNTS:
-            row[name] = row[name] if isinstance(row[name], int) else None
-        for name, value in row.items():
-            if isinstance(value, bytes):
-                row[name] = text_of(value)
-        yield LaneSessionRow(**row)

@@ -67,6 +67,7 @@ class StoredIndex:
         if file.fault:
             self.problems.append(f"{self.path}: {file.fault}")
         self._notes = {key: value for key, value in file.members.items() if key.startswith("_")}
+        # The file only fills in what the table lacks: also an entry of the table that is not understood stays.
         for key, value in file.entries.items():
             if key not in found and key not in self._not_understood:
                 self._take(found, key, value)
@@ -107,7 +108,7 @@ class StoredIndex:
 
     def _save_rows(self, table: SessionDB, rows: dict[str, str]) -> None:
         """All at first; afterwards those that are others than the last time: a turn changes one lane of hundreds."""
-        before, self._in_rows = self._in_rows, None
+        before, self._in_rows = self._in_rows, None  # until all is written: after a failure nobody knows
         if before is None:
             table.replace_gateway_routing_entries(rows, scope=self._scope)
         else:

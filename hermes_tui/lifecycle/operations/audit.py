@@ -66,6 +66,7 @@ class Audit:
         try:
             with self._opened() as number:
                 end = os.lseek(number, 0, os.SEEK_END)
+                # A process that died while it wrote left half a line: this one begins on a line of its own.
                 torn = end > 0 and os.pread(number, 1, end - 1) != b"\n"
                 line = (b"\n" if torn else b"") + msgspec.json.encode(record) + b"\n"
                 if len(line) > _LONGEST:  # nobody would read it again
@@ -85,6 +86,7 @@ class Audit:
         Raises `StoreError`, also where another one takes longer than any should."""
         lock = self.path.with_suffix(".lock")
         try:
+            # A moment first: who has to wait no longer than that is not told for whom.
             number = locks.take(lock, min(SAID_AFTER, PATIENCE))
             if number is None:
                 waiting(f"{holder(lock)} is changing lanes; waiting for it, for {PATIENCE:.0f} s at most")
@@ -102,7 +104,7 @@ class Audit:
         try:
             yield
         finally:
-            os.close(number)
+            os.close(number)  # which is what lets the lock go
 
     def is_busy(self) -> bool:
         """Whether some process is at an operation right now; a lock that cannot be looked at counts as free."""
@@ -129,6 +131,7 @@ class Audit:
 
     @contextmanager
     def _opened(self) -> Iterator[int]:
+        # A lock of its own: whoever asks for an outcome writes it down without having been `alone`.
         paths.private_dir(self.path.parent)
         number = open_own(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND)
         try:
@@ -167,9 +170,6 @@ class _Reading:
                 return
             self._bad.append((number, str(error)))
             return
-        self._put(record)
-
-    def _put(self, record: AuditRecord) -> None:
         known = self.found.get(record.operation)
         if known is None:
             self._begun[record.operation] = record

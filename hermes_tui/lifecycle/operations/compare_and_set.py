@@ -10,7 +10,7 @@ from typing import Any
 from hermes_tui.errors import OperationRefused
 from hermes_tui.lifecycle.gateway.homes import HermesHome
 from hermes_tui.lifecycle.lane_index.index_file import read_index, write_index
-from hermes_tui.lifecycle.operations.plan import Changes, FileChange, Removal, RowChange, TableChange
+from hermes_tui.lifecycle.operations.plan import Changes, FileChange, RowChange, TableChange
 from hermes_tui.lifecycle.state_db.connection.store import Store
 from hermes_tui.lifecycle.state_db.sessions import count_conversation
 
@@ -23,7 +23,9 @@ def write_rows(store: Store, changes: Changes) -> None:
     # A title is given up before another session takes it: two may not have the same.
     for row in sorted(changes.rows, key=lambda row: row.after_of("title") is not None):
         if row.before is None:
-            _insert(store, row)
+            if store.row("SELECT 1 FROM sessions WHERE id = ?", (row.session_id,)) is not None:
+                raise OperationRefused(f"there is a session {row.session_id} meanwhile; nothing was changed")
+            store.insert("sessions", dict(row.after or {}))
         elif row.after is None:
             _remove(store, row)
         else:
@@ -33,23 +35,13 @@ def write_rows(store: Store, changes: Changes) -> None:
     if changes.removed:
         store.execute("PRAGMA defer_foreign_keys = 1")  # those that go may point at one another
     for gone in changes.removed:
-        _delete(store, gone)
-
-
-def _delete(store: Store, one: Removal) -> None:
-    """What belongs to a session in other tables goes with its row."""
-    if "messages" in one.tables:
-        deleted = store.execute("DELETE FROM messages WHERE session_id = ?", (one.session_id,))
-        if deleted != one.tables["messages"]:
-            raise OperationRefused(f"session {one.session_id} has other messages meanwhile; nothing was deleted")
-    if "sessions" in one.tables and store.execute("DELETE FROM sessions WHERE id = ?", (one.session_id,)) != 1:
-        raise OperationRefused(f"session {one.session_id} is gone already; nothing was deleted")
-
-
-def _insert(store: Store, row: RowChange) -> None:
-    if store.row("SELECT 1 FROM sessions WHERE id = ?", (row.session_id,)) is not None:
-        raise OperationRefused(f"there is a session {row.session_id} meanwhile; nothing was changed")
-    store.insert("sessions", dict(row.after or {}))
+        if "messages" in gone.tables:
+            deleted = store.execute("DELETE FROM messages WHERE session_id = ?", (gone.session_id,))
+            if deleted != gone.tables["messages"]:
+                raise OperationRefused(f"session {gone.session_id} has other messages meanwhile; nothing was deleted")
+        # What belongs to a session in other tables goes with its row: they say ON DELETE CASCADE.
+        if "sessions" in gone.tables and store.execute("DELETE FROM sessions WHERE id = ?", (gone.session_id,)) != 1:
+            raise OperationRefused(f"session {gone.session_id} is gone already; nothing was deleted")
 
 
 def _update(store: Store, row: RowChange) -> None:
@@ -85,12 +77,14 @@ def _check_columns(store: Store, *sides: Mapping[str, Any]) -> None:
 
 
 def _as_before(before: Mapping[str, Any]) -> tuple[str, list[Any]]:
+    # IS takes NULL for NULL, as = does not; the first condition stands alone where nothing was.
     return " AND ".join(['"id" IS NOT NULL', *(f'"{name}" IS ?' for name in before)]), list(before.values())
 
 
 def _table(store: Store, one: TableChange) -> None:
     place = (one.scope, one.key)
     if one.before is None:
+        # A row that somebody else has made meanwhile stays, and is told by the count.
         statement = "INSERT OR IGNORE INTO gateway_routing (entry_json, updated_at, scope, session_key)"
         changed = store.execute(f"{statement} VALUES (?, ?, ?, ?)", (one.after, time.time(), *place))
     elif one.after is None:
@@ -115,6 +109,7 @@ def write_file(home: HermesHome, changes: Sequence[FileChange]) -> None:
     members = dict(found.members)
     for one in changes:
         before = json.dumps(members[one.key]) if one.key in members else None
+        # As it is to be does as well: what is taken back may not have been written yet.
         if before not in (one.before, one.after):
             raise OperationRefused(f"lane {one.key} was changed in {home.index_file} meanwhile")
         if one.after is None:

@@ -141,8 +141,16 @@ def read_facts(rows: StoredLanes, around: Surroundings, key: str, target: str = 
     if entry is None:
         return LaneFacts(around=around, lane=lane, entry=None)
     row = rows.session(entry.session_id)
-    found = _recoverable(rows, around, key, entry)
+    found: Sequence[LaneSessionRow] = ()
+    if entry.origin is not None:  # else it is not recorded where its messages come from
+        shared = is_shared_multi_user_session(
+            entry.origin,
+            group_sessions_per_user=around.config.group_sessions_per_user,
+            thread_sessions_per_user=around.config.thread_sessions_per_user,
+        )
+        found = rows.recoverable(key, Peer.of(entry.origin), anybody=shared)
     wanted = rows.session(target) if target else None
+    ids = {entry.session_id, *(one.id for one in found), target}
     return LaneFacts(
         around=around,
         lane=lane,
@@ -150,30 +158,13 @@ def read_facts(rows: StoredLanes, around: Surroundings, key: str, target: str = 
         row=row,
         recoverable=tuple(found),
         with_messages=frozenset(one.id for one in (*found, *([wanted] if wanted else ())) if rows.has_messages(one)),
-        occupied=_occupied(around, key, [entry.session_id, *(one.id for one in found), target]),
+        occupied={
+            one.entry.session_id: one.key
+            for one in around.lanes
+            if one.entry is not None and one.key != key and one.entry.session_id in ids
+        },
         tip=rows.compression_tip(entry.session_id),
         bindings=rows.topic_bindings(entry.session_id, key),
         target=wanted,
         target_tip=rows.compression_tip(target) if wanted else "",
     )
-
-
-def _recoverable(rows: StoredLanes, around: Surroundings, key: str, entry: SessionEntry) -> Sequence[LaneSessionRow]:
-    origin = entry.origin
-    if origin is None:
-        return ()
-    shared = is_shared_multi_user_session(
-        origin,
-        group_sessions_per_user=around.config.group_sessions_per_user,
-        thread_sessions_per_user=around.config.thread_sessions_per_user,
-    )
-    return rows.recoverable(key, Peer.of(origin), anybody=shared)
-
-
-def _occupied(around: Surroundings, key: str, ids: Sequence[str]) -> dict[str, str]:
-    wanted = set(ids)
-    return {
-        one.entry.session_id: one.key
-        for one in around.lanes
-        if one.entry is not None and one.key != key and one.entry.session_id in wanted
-    }

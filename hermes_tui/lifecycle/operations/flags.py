@@ -38,6 +38,7 @@ def mark(facts: LaneFacts, now: datetime, reason: str) -> Draft:
         window = (
             f"within {facts.around.config.freshness / 60:.0f} minutes" if facts.around.config.freshness > 0 else ""
         )
+        # Without a window two spaces would be left in its place.
         notes.append(f"a gateway that starts {window} goes on with it by itself and runs a turn".replace("  ", " "))
     return Draft(
         changes=entry_changes(facts, facts.lane.raw | after),
@@ -92,6 +93,9 @@ def prune(around: Surroundings, lanes: Sequence[LaneFacts], days: int, back: Map
         return Draft(refusal=f"no lane was without activity for more than {days} days")
     bound = [facts.lane.key for facts in lanes if facts.bindings]
     parts = [entry_changes(facts, None) for facts in lanes]
+    anew = f"{len(back)} of {len(lanes)} take up a session that was never ended, the others begin a fresh one"
+    if len(back) in (0, len(lanes)):
+        anew = "in a session that was never ended" if back else "in a fresh session"
     return Draft(
         changes=Changes(
             table=tuple(one for part in parts for one in part.table),
@@ -101,15 +105,9 @@ def prune(around: Surroundings, lanes: Sequence[LaneFacts], days: int, back: Map
             f"drops the lane {facts.lane.key}, in {facts.entry.session_id if facts.entry else 'no session'}"
             for facts in lanes
         ],
-        next_message=f"makes the lane anew: {_after_prune(len(back), len(lanes))}",
+        next_message=f"makes the lane anew: {anew}",
         notes=[
             *(f"{key}: Hermes would take up {session_id} again" for key, session_id in back.items()),
             *(f"{key}: a topic of Telegram's is bound to its session and brings it back" for key in bound),
         ],
     )
-
-
-def _after_prune(back: int, lanes: int) -> str:
-    if back in (0, lanes):
-        return "in a session that was never ended" if back else "in a fresh session"
-    return f"{back} of {lanes} take up a session that was never ended, the others begin a fresh one"

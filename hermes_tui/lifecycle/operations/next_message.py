@@ -5,11 +5,10 @@ Hermes' own decision, made on a copy of the planned result.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
 
-import apsw
 import msgspec
 
 from hermes_tui.display import counted
@@ -18,7 +17,7 @@ from hermes_tui.lifecycle.lane_index.entry import SessionEntry
 from hermes_tui.lifecycle.lane_index.peer import Peer
 from hermes_tui.lifecycle.lane_index.rows import KEPT, StoredLanes, insert
 from hermes_tui.lifecycle.operations.facts import LaneFacts
-from hermes_tui.lifecycle.operations.plan import Changes, RowChange
+from hermes_tui.lifecycle.operations.plan import Changes
 from hermes_tui.lifecycle.policy import next_reset
 from hermes_tui.lifecycle.routing import Route, next_message
 
@@ -126,17 +125,15 @@ def _planned(rows: StoredLanes, facts: LaneFacts, changes: Changes) -> Iterator[
         ids += [one.id for one in rows.boundaries(Peer.of_entry(facts.entry))]
     with rows.copy(rows.sessions(ids).values()) as connection:
         for change in changes.rows:
-            _change(connection, change, rows.columns)
+            # The copy has the columns that decide, and no others.
+            after = (change.after or {}).items()
+            values = {name: value for name, value in after if name in rows.columns and name in KEPT}
+            if change.after is None:
+                connection.execute("DELETE FROM sessions WHERE id = ?", (change.session_id,))
+            elif change.before is None:
+                insert(connection, values)
+            elif values:
+                assignments = ", ".join(f"{name} = ?" for name in values)
+                statement = f"UPDATE sessions SET {assignments} WHERE id = ?"  # noqa: S608 - columns of ours
+                connection.execute(statement, (*values.values(), change.session_id))
         yield StoredLanes.of(connection)
-
-
-def _change(connection: apsw.Connection, change: RowChange, known: Container[str]) -> None:
-    values = {name: value for name, value in (change.after or {}).items() if name in known and name in KEPT}
-    if change.after is None:
-        connection.execute("DELETE FROM sessions WHERE id = ?", (change.session_id,))
-    elif change.before is None:
-        insert(connection, values)
-    elif values:
-        assignments = ", ".join(f"{name} = ?" for name in values)
-        statement = f"UPDATE sessions SET {assignments} WHERE id = ?"  # noqa: S608 - columns of ours
-        connection.execute(statement, (*values.values(), change.session_id))

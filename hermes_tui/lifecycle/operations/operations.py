@@ -151,9 +151,19 @@ class Operations:
         home = home_of(self._environment, plan.request.profile)
         with self._audit.alone(self._waiting):
             self._finish_interrupted(home)
+            # Asked once more, now that nobody else of us is at it: the plan may be older than such a promise.
             if promised := self._promised(plan):
                 raise OperationRefused(f"{plan.request.kind}: {promised}")
-            earlier = self._unsettled(plan, home)
+            # Earlier operations on these lanes: those that wait for a message still are replaced by this one, the
+            # others are settled now, before the store changes once more.
+            found = [
+                one
+                for one in self._history.history().operations
+                if one.outcome is None and one.begun.home == str(home.path) and {*one.begun.keys} & {*plan.keys}
+            ]
+            earlier = [
+                one.id for one in found if not self._history.settled(one).final and one.id != plan.request.target
+            ]
             begun, fresh = self._written(plan, home)
             trouble = [self._mirrored(fresh, home), self._noted(plan, begun, earlier)]
         self._step("verify")
@@ -162,16 +172,6 @@ class Operations:
             with suppress(StoreError):  # whoever asks for the outcome next writes it down
                 self._history.close(begun.operation, outcome)
         return replace(outcome, text="; ".join(part for part in (outcome.text, *trouble) if part))
-
-    def _unsettled(self, plan: Plan, home: HermesHome) -> list[str]:
-        """Earlier operations on the plan's lanes that wait for a message still; the others are settled now, before
-        the store changes once more."""
-        found = [
-            one
-            for one in self._history.history().operations
-            if one.outcome is None and one.begun.home == str(home.path) and {*one.begun.keys} & {*plan.keys}
-        ]
-        return [one.id for one in found if not self._history.settled(one).final and one.id != plan.request.target]
 
     def _noted(self, plan: Plan, begun: AuditRecord, earlier: Sequence[str]) -> str:
         """Say in our log that it is done, and what that means for `earlier` ones. Should that fail, the store says it
@@ -202,6 +202,7 @@ class Operations:
                 if fresh.basis != plan.basis:
                     what = "the lane" if plan.keys else "the store"
                     raise OperationRefused(f"{what} has changed since the plan was made; look at it and plan anew")
+                # In the log, on the disk, before the first byte of the store changes.
                 self._step("begun")
                 begun = self._begin(fresh, home, rows.last_message())
                 if fresh.changes.removed:
@@ -211,24 +212,25 @@ class Operations:
                 if fresh.changes.restored:
                     self._kept.restore(store, fresh.request.target, fresh.changes.restored, session_tables(rows))
                 write_rows(store, fresh.changes)
-                self._check_gateway(fresh, home)
+                # Asked once more: a gateway that started since has the old lanes in its memory, and writes them back.
+                gateway = self._gateway(home)
+                if (gateway.state == "running") != (fresh.mode == "live"):
+                    now = "has started" if gateway.state == "running" else "is gone"
+                    raise OperationRefused(f"a gateway {now} meanwhile; look again and plan anew")
                 self._step("index")
-                if fresh.changes.file_first:
+                if fresh.changes.file_first:  # should it fail, the rows are rolled back
                     write_file(_placed(home), fresh.changes.file)
                 self._step("commit")
         except (HermesTuiError, OSError) as error:
             if begun is not None:
-                self._taken_back(begun, home, str(error))
+                # The transaction was rolled back; a file that was written before goes the same way.
+                if begun.changes.file_first:
+                    write_file(_placed(home), begun.changes.inverse.file)
+                self._history.note(begun.operation, "failed", str(error))
             if isinstance(error, OSError):
                 raise StoreError(f"{home.index_file} cannot be written: {error.strerror or error}.") from error
             raise
         return begun, fresh
-
-    def _taken_back(self, begun: AuditRecord, home: HermesHome, reason: str) -> None:
-        """The transaction was rolled back; a file that was written before goes the same way."""
-        if begun.changes.file_first:
-            write_file(_placed(home), begun.changes.inverse.file)
-        self._history.note(begun.operation, "failed", reason)
 
     def _begin(self, plan: Plan, home: HermesHome, seen: int) -> AuditRecord:
         record = AuditRecord(
@@ -246,6 +248,7 @@ class Operations:
             changes=plan.changes,
             seen=seen,
         )
+        # Only the record of an undo is held against those before it.
         known = self._history.history().operations if plan.request.kind == "undo" else ()
         try:
             check_record(record, {one.id: one.begun for one in known})
@@ -269,12 +272,6 @@ class Operations:
         except (OperationRefused, OSError) as error:
             return f"the mirror sessions.json was not written ({error}), which a gateway will do by itself"
         return ""
-
-    def _check_gateway(self, plan: Plan, home: HermesHome) -> None:
-        gateway = self._gateway(home)
-        if (gateway.state == "running") != (plan.mode == "live"):
-            now = "has started" if gateway.state == "running" else "is gone"
-            raise OperationRefused(f"a gateway {now} meanwhile; look again and plan anew")
 
     def _finish_interrupted(self, home: HermesHome) -> None:
         """What an earlier process left half done: its index written and its rows not, or its mirror not."""

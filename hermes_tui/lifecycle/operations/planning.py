@@ -17,7 +17,7 @@ from hermes_tui.lifecycle.lane_index.rows import StoredLanes
 from hermes_tui.lifecycle.operations.draft import Draft, ended_words
 from hermes_tui.lifecycle.operations.facts import LaneFacts, Surroundings, look_around, read_facts
 from hermes_tui.lifecycle.operations.flags import clear, mark, old_lanes, prune
-from hermes_tui.lifecycle.operations.next_message import Outlook, outlook
+from hermes_tui.lifecycle.operations.next_message import outlook
 from hermes_tui.lifecycle.operations.plan import SESSION_KINDS, Plan, Request, basis_of
 from hermes_tui.lifecycle.operations.switches import reset, resume, suspend
 from hermes_tui.lifecycle.recovery import AUTO_RESUME_REASONS
@@ -29,6 +29,7 @@ __all__ = ["checked", "draw_up"]
 def checked(request: Request) -> Request:
     """The request itself. Raises `ValidationError` where it makes no sense on any store."""
     if request.kind in SESSION_KINDS:
+        # `--include-archived` only widens what the others choose: alone it does not say which.
         if request.kind == "prune-sessions" and not request.matching.given.keys() - {"include_archived"}:
             raise ValidationError("prune must be told which sessions: by age (`--older-than 90`), `--empty` …")
         if request.kind != "prune-sessions" and not request.session:
@@ -52,6 +53,7 @@ def draw_up(request: Request, rows: StoredLanes, home: HermesHome, proc: Path, n
     around = look_around(rows, home, proc)
     if request.kind == "prune":
         lanes = [read_facts(rows, around, key) for key in old_lanes(around, request.days, now)]
+        # With one gateway for all profiles a lane takes up sessions of any of them.
         profile = None if around.config.multiplex_profiles else around.home.profile
         entries = {one.lane.key: one.entry for one in lanes if one.entry is not None}
         draft = prune(around, lanes, request.days, recovered_lanes(rows, entries, profile))
@@ -65,7 +67,15 @@ def draw_up(request: Request, rows: StoredLanes, home: HermesHome, proc: Path, n
                 " tried on the planned result, the next message goes where it is said"
             )
         if not draft.refusal:
-            _foresee(draft, outlook(rows, facts, draft.changes, now), facts)
+            # What Hermes itself would make of it; refused where that is not what was asked for.
+            found = outlook(rows, facts, draft.changes, now)
+            broken = found.breaks(draft.wanted) if draft.wanted is not None else ""
+            if broken:
+                other = facts.occupied.get(found.route.session_id)
+                of_lane = f" of lane {other}" if other else ""
+                advice = f"; {facts.around.stop_first}" if facts.around.live else ""
+                draft.refusal = f"{broken}{of_lane}{advice}"
+            draft.next_message = draft.next_message or found.words
     return Plan(
         request=request,
         home=str(home.path),
@@ -83,17 +93,6 @@ def draw_up(request: Request, rows: StoredLanes, home: HermesHome, proc: Path, n
         changes=draft.changes,
         basis=basis_of([facts.basis for facts in lanes], around.file.fault),
     )
-
-
-def _foresee(draft: Draft, found: Outlook, facts: LaneFacts) -> None:
-    """Put into the draft what Hermes itself would make of it; refused where that is not what was asked for."""
-    broken = found.breaks(draft.wanted) if draft.wanted is not None else ""
-    if broken:
-        other = facts.occupied.get(found.route.session_id)
-        of_lane = f" of lane {other}" if other else ""
-        advice = f"; {facts.around.stop_first}" if facts.around.live else ""
-        draft.refusal = f"{broken}{of_lane}{advice}"
-    draft.next_message = draft.next_message or found.words
 
 
 def _draft(request: Request, facts: LaneFacts, now: datetime, new: str) -> Draft:
@@ -124,16 +123,13 @@ def _read_words(around: Surroundings, lanes: Sequence[LaneFacts]) -> list[str]:
         count = facts.row.message_count if facts.row else None
         messages = f", {counted(count, 'message')}" if count is not None else ""
         words.append(f"the lane is in session {entry.session_id}: {ended_words(facts.row)}{messages}")
-        words.append(_places(facts))
-        if facts.lane.disagreement:
-            words.append(f"the two disagree: {facts.lane.disagreement}; the database counts")
+        lane = facts.lane
+        place = "its entry is in sessions.json"
+        if lane.primary != "file":
+            place = "its entry is in the database" + (", and in the mirror sessions.json" if lane.in_file else "")
+            if lane.scope is not None and lane.scope != around.home.scope:  # as in a container, or a copy
+                place += f", recorded for the directory {lane.scope}"
+        words.append(place)
+        if lane.disagreement:
+            words.append(f"the two disagree: {lane.disagreement}; the database counts")
     return [word for word in words if word]
-
-
-def _places(facts: LaneFacts) -> str:
-    lane = facts.lane
-    if lane.primary == "file":
-        return "its entry is in sessions.json"
-    place = "its entry is in the database" + (", and in the mirror sessions.json" if lane.in_file else "")
-    foreign = lane.scope is not None and lane.scope != facts.around.home.scope
-    return f"{place}, recorded for the directory {lane.scope}" if foreign else place

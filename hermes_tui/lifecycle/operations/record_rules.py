@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from math import isfinite
 from pathlib import Path
 
@@ -20,7 +20,7 @@ from hermes_tui.lifecycle.lane_index.peer import Peer
 from hermes_tui.lifecycle.lane_index.rows import LaneSessionRow, StoredLanes
 from hermes_tui.lifecycle.operations.draft import NEW_ROW, PEER
 from hermes_tui.lifecycle.operations.facts import Surroundings
-from hermes_tui.lifecycle.operations.plan import SESSION_KINDS, Cell, Changes, Request, RowChange
+from hermes_tui.lifecycle.operations.plan import SESSION_KINDS, Request, RowChange
 from hermes_tui.lifecycle.operations.planning import checked
 from hermes_tui.lifecycle.operations.record import AuditRecord
 from hermes_tui.lifecycle.operations.sessions.record_check import check_session_record
@@ -80,18 +80,30 @@ def _check_begun(record: AuditRecord, begun: Mapping[str, AuditRecord]) -> None:
         raise ValueError("it does not say what was asked for")
     checked(request)
     _need(Path(record.home).is_absolute() and "\0" not in record.home, "its home is no directory's path")
+    # SQLite's numbers of rows have 63 bits.
     _need(record.seen is None or 0 <= record.seen < 1 << 63, "its last message has no number")
     ids = [one for one in (record.session_id, record.becomes) if one]
     for session_id in (*ids, *record.older, *(one.session_id for one in record.changes.rows)):
         check_session_id(session_id)
     for key in record.keys:
         check_session_key(key)
-    _check_scope(record, request)
+    # The lanes that are changed are those that are named, each once in each place.
+    if request.kind not in ("prune", "undo", *SESSION_KINDS):
+        _need(record.keys == (request.key,), f"it names the lane {request.key} and is of others")
+    for place in (record.keys, *([one.key for one in part] for part in (record.changes.table, record.changes.file))):
+        _need(len(set(place)) == len(place), "it changes a lane twice")
+        others = set(place) - set(record.keys)
+        _need(not others, f"it changes a lane that it does not name: {min(others, default='')}")
     if request.kind in SESSION_KINDS:
         check_session_record(record, request)
         return
     if request.kind == "undo":
-        _check_undo(record, request, begun.get(request.target))
+        undone = begun.get(request.target)
+        if undone is None or undone.request is None:
+            raise ValueError(f"it takes back {request.target}, which was not begun before it")
+        _need(undone.request.kind != "undo", "it takes an undo back")
+        same = (record.home, record.keys, request.profile) == (undone.home, undone.keys, undone.request.profile)
+        _need(same and record.changes == undone.changes.inverse, f"it is not what takes {request.target} back")
         return
     _need(not record.changes.removed and not record.changes.restored, f"{request.kind} deletes nothing")
     _need(record.mode == "offline" or request.kind in END_REASONS, f"{request.kind} is never done beside a gateway")
@@ -99,24 +111,6 @@ def _check_begun(record: AuditRecord, begun: Mapping[str, AuditRecord]) -> None:
     for key in record.keys if record.mode == "offline" else ():
         _check_entry(record, request, key)
     _check_rows(record, request)
-
-
-def _check_scope(record: AuditRecord, request: Request) -> None:
-    """The lanes that are changed are those that are named, each once in each place."""
-    if request.kind not in ("prune", "undo", *SESSION_KINDS):
-        _need(record.keys == (request.key,), f"it names the lane {request.key} and is of others")
-    for place in (record.keys, *([one.key for one in part] for part in (record.changes.table, record.changes.file))):
-        _need(len(set(place)) == len(place), "it changes a lane twice")
-        others = set(place) - set(record.keys)
-        _need(not others, f"it changes a lane that it does not name: {min(others, default='')}")
-
-
-def _check_undo(record: AuditRecord, request: Request, undone: AuditRecord | None) -> None:
-    if undone is None or undone.request is None:
-        raise ValueError(f"it takes back {request.target}, which was not begun before it")
-    _need(undone.request.kind != "undo", "it takes an undo back")
-    same = (record.home, record.keys, request.profile) == (undone.home, undone.keys, undone.request.profile)
-    _need(same and record.changes == undone.changes.inverse, f"it is not what takes {request.target} back")
 
 
 def _check_entry(record: AuditRecord, request: Request, key: str) -> None:
@@ -158,46 +152,30 @@ def _check_rows(record: AuditRecord, request: Request) -> None:
     ids = [one.session_id for one in rows]
     _need(len(set(ids)) == len(ids), "it changes a session twice")
     for one in rows:
-        if request.kind == "resume" and one.session_id == record.becomes == request.target:
-            _check_opened(one, record.keys)
+        id_, before, after = one.session_id, one.before or {}, one.after or {}
+        if request.kind == "resume" and id_ == record.becomes == request.target:
+            named = before.keys() == after.keys() and _ENDS <= after.keys() <= _ENDS | PEER
+            _need(named, "more changes than whose it is")
+            _need(all(after[name] is None for name in _ENDS), f"{id_} is not opened")
+            _need(after.get("session_key") in (None, *record.keys), f"{id_} is opened for another lane")
         elif one.before is None:
-            _need(request.kind == "reset" and one.session_id == record.becomes, f"it makes {one.session_id}")
-            _check_made(one, record.keys)
+            _need(request.kind == "reset" and id_ == record.becomes, f"it makes {id_}")
+            _need(after.keys() <= NEW_ROW, f"{id_} is made with other columns than those of a lane's session")
+            _need(after.get("id") == id_, f"{id_} is made with another id")
+            _need(after.get("session_key") in (None, *record.keys), f"{id_} is made for another lane")
         else:
-            _need(one.session_id in (record.session_id, *record.older), f"it ends {one.session_id}, unnamed")
-            _check_ended(one, END_REASONS[request.kind])
-        for name, value in (*(one.before or {}).items(), *(one.after or {}).items()):
-            _check_cell(name, value)
-
-
-def _check_ended(row: RowChange, reason: str) -> None:
-    before, after = row.before or {}, row.after or {}
-    _need(before.keys() == after.keys() == _ENDS, f"more of {row.session_id} changes than its end")
-    _need(
-        before["ended_at"] is None or before["end_reason"] in RULE_0_21.accidents, f"{row.session_id} was over before"
-    )
-    _need(after["ended_at"] is not None and after["end_reason"] == reason, f"{row.session_id} ends otherwise")
-
-
-def _check_made(row: RowChange, keys: Iterable[str]) -> None:
-    after = row.after or {}
-    _need(after.keys() <= NEW_ROW, f"{row.session_id} is made with other columns than those of a lane's session")
-    _need(after.get("id") == row.session_id, f"{row.session_id} is made with another id")
-    _need(after.get("session_key") in (None, *keys), f"{row.session_id} is made for another lane")
-
-
-def _check_opened(row: RowChange, keys: Iterable[str]) -> None:
-    before, after = row.before or {}, row.after or {}
-    _need(before.keys() == after.keys() and _ENDS <= after.keys() <= _ENDS | PEER, "more changes than whose it is")
-    _need(all(after[name] is None for name in _ENDS), f"{row.session_id} is not opened")
-    _need(after.get("session_key") in (None, *keys), f"{row.session_id} is opened for another lane")
-
-
-def _check_cell(name: str, value: Cell) -> None:
-    if name in _TIMES:
-        _need(value is None or (not isinstance(value, str) and isfinite(value)), f"{name} is no time")
-    else:
-        _need(value is None or isinstance(value, str), f"{name} is no text")
+            _need(id_ in (record.session_id, *record.older), f"it ends {id_}, unnamed")
+            _need(before.keys() == after.keys() == _ENDS, f"more of {id_} changes than its end")
+            # By the rule of the two that forgives more ends, whichever version the store is of.
+            open_ = before["ended_at"] is None or before["end_reason"] in RULE_0_21.accidents
+            _need(open_, f"{id_} was over before")
+            ends = after["ended_at"] is not None and after["end_reason"] == END_REASONS[request.kind]
+            _need(ends, f"{id_} ends otherwise")
+        for name, value in (*before.items(), *after.items()):
+            if name in _TIMES:
+                _need(value is None or (not isinstance(value, str) and isfinite(value)), f"{name} is no time")
+            else:
+                _need(value is None or isinstance(value, str), f"{name} is no text")
 
 
 # Against the store ------------------------------------------------------------------------------------------
@@ -211,28 +189,22 @@ def misfit(record: AuditRecord, rows: StoredLanes, around: Surroundings) -> str:
     if unknown:
         return f"the sessions here have no column {min(unknown)}"
     for one in changes.table:
-        if one.scope not in _scopes(one.key, around):
+        # A row is written under the directory that counts, or, where the lane has none, under one of those there are.
+        own = {lane.scope for lane in around.lanes if lane.key == one.key and lane.scope is not None}
+        there = own or {around.home.scope, *(lane.scope for lane in around.lanes if lane.scope is not None)}
+        if one.scope not in there:
             return f"lane {one.key} is not recorded for the directory {one.scope} here"
-    for key, text in _written(changes):
+    # Before and after alike: one of them is what taking it back writes.
+    written = [(one.key, text) for one in changes.table for text in (one.before, one.after)]
+    written += [(one.key, text) for one in changes.file for text in (one.before, one.after)]
+    for key, text in written:
+        if text is None:
+            continue
         try:
             _entry(text, key)
         except (EntryError, ValueError) as error:
             return f"what would be written for lane {key} is no entry of it: {error}"
     return next(filter(None, (_stranger(record, one, rows, around) for one in changes.rows)), "")
-
-
-def _scopes(key: str, around: Surroundings) -> set[str]:
-    """Under which directories a row of the lane may be written: the one that counts, or, where it has none, those
-    that there are."""
-    own = {one.scope for one in around.lanes if one.key == key and one.scope is not None}
-    return own or {around.home.scope, *(one.scope for one in around.lanes if one.scope is not None)}
-
-
-def _written(changes: Changes) -> Iterator[tuple[str, str]]:
-    table = ((one.key, one.before, one.after) for one in changes.table)
-    file = ((one.key, one.before, one.after) for one in changes.file)
-    for key, *texts in (*table, *file):
-        yield from ((key, text) for text in texts if text is not None)
 
 
 def _stranger(record: AuditRecord, change: RowChange, rows: StoredLanes, around: Surroundings) -> str:

@@ -234,13 +234,9 @@ def _target_obstacle(facts: LaneFacts, target: str, force: bool) -> str:
         return f"the lane's session was compressed and goes on in {facts.tip}; do this after its next message"
     if facts.around.live and facts.row is None:
         return f"a gateway is running, and {_ROWLESS}; {facts.around.stop_first}"
-    return "" if force else _stranger(facts, row)
-
-
-def _stranger(facts: LaneFacts, row: LaneSessionRow) -> str:
-    """Hermes' own rule: a conversation stays with its platform, chat and person."""
-    origin = facts.entry.origin if facts.entry else None
-    if origin is None or row.session_key == facts.lane.key:
+    # Hermes' own rule: a conversation stays with its platform, chat and person.
+    origin = entry.origin if entry else None
+    if force or origin is None or row.session_key == facts.lane.key:
         return ""
     ours = (origin.platform, origin.chat_id or "", origin.user_id or "")
     theirs = (row.source, row.chat_id or "", row.user_id or "")

@@ -38,6 +38,8 @@ def draw_up_undo(
     around = look_around(rows, home, proc)
     stored, filed = side_of_rows(begun.changes, rows), side_of_file(begun.changes, around)
     changes = begun.changes.inverse
+    # Sessions that were made then, read only where it comes to that.
+    made = (rows.session(change.session_id) for change in begun.changes.rows if change.before is None)
     found = ""
     refusal = surroundings_obstacle(around, switches=begun.request.kind in END_REASONS)
     if now.state in ("undone", "failed"):
@@ -58,7 +60,7 @@ def draw_up_undo(
         refusal = f"a gateway has started since and keeps the lane in its memory; {around.stop_first}"
     elif stored not in ("after", "both") or filed == "neither":
         refusal = f"the store is no longer as the operation left it ({now.text})"
-    elif used := _used(begun.changes, rows):
+    elif used := next((row.id for row in made if row is not None and rows.has_messages(row)), ""):
         refusal = f"the session {used} that it made has been used since; `lanes resume` leads the lane back"
     return Plan(
         request=request,
@@ -74,12 +76,6 @@ def draw_up_undo(
         changes=changes,
         basis=basis_of(begun, stored, filed, now.state, around.live),
     )
-
-
-def _used(changes: Changes, rows: StoredLanes) -> str:
-    """A session that was made then and has messages now; empty if there is none."""
-    made = (rows.session(change.session_id) for change in changes.rows if change.before is None)
-    return next((row.id for row in made if row is not None and rows.has_messages(row)), "")
 
 
 def _words(changes: Changes) -> Iterator[str]:

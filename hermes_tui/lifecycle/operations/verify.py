@@ -14,7 +14,6 @@ from typing import Literal
 
 from hermes_tui.display import counted
 from hermes_tui.lifecycle.gateway.homes import HermesHome
-from hermes_tui.lifecycle.gateway.process import Gateway
 from hermes_tui.lifecycle.lane_index.loaded import IndexedLane
 from hermes_tui.lifecycle.lane_index.rows import MessagePlace, StoredLanes
 from hermes_tui.lifecycle.local_times import from_wall
@@ -125,8 +124,15 @@ def _written(operation: Operation, around: Surroundings, lane: IndexedLane | Non
     """Without a gateway: what was written stands there."""
     request, begun = operation.begun.request, operation.begun
     gateway = around.gateway
-    if gateway.state == "running" and not _saved_since(gateway, lane, operation) and begun.mode == "offline":
-        return "pending", "a gateway started at that moment; whether it took the change shows when it first saves"
+    if gateway.state == "running" and begun.mode == "offline":
+        # One that has written the index after us, or was started after us, has taken the change.
+        applied = operation.applied or begun.at
+        updated = lane.table_updated if lane is not None else None
+        saved = updated is not None and (
+            updated > applied.timestamp() or (gateway.since is not None and gateway.since > applied)
+        )
+        if not saved:
+            return "pending", "a gateway started at that moment; whether it took the change shows when it first saves"
     done = {
         "reset": f"the lane is in the new session {begun.becomes}",
         "suspend": "the lane is suspended",
@@ -137,14 +143,6 @@ def _written(operation: Operation, around: Surroundings, lane: IndexedLane | Non
         "undo": "all is as it was before",
     }
     return "done", done.get(request.kind, "written") if request is not None else "written"
-
-
-def _saved_since(gateway: Gateway, lane: IndexedLane | None, operation: Operation) -> bool:
-    """Whether a gateway that runs now has written the index after us: it has then taken the change."""
-    if lane is None or lane.table_updated is None:
-        return False
-    applied = operation.applied or operation.begun.at
-    return lane.table_updated > applied.timestamp() or (gateway.since is not None and gateway.since > applied)
 
 
 def _changed(begun: AuditRecord, rows: StoredLanes, stored: Side, current: str) -> Finding:
@@ -177,7 +175,12 @@ def _live(
         if message is not None:
             return _shown(begun, rows, message)
         if current and current != begun.session_id and lane is not None and lane.entry is not None:
-            return _moved(begun, rows, current, from_wall(lane.entry.updated_at))
+            # By the gateway's index, before any message is recorded there.
+            evidence = Evidence(session_id=current, at=from_wall(lane.entry.updated_at))
+            moved, broken = f"the gateway has moved the lane to {current}", _broken(begun, rows, current)
+            if broken:
+                return "lost", f"{moved}: {broken}", evidence
+            return "pending", f"{moved}, where no message is recorded yet", None
     if not current:
         return "pending", "the lane has left the index; its next message is not there yet", None
     found = outlook(rows, read_facts(rows, around, begun.keys[0]), Changes(), now)
@@ -199,17 +202,14 @@ def _shown(begun: AuditRecord, rows: StoredLanes, message: MessagePlace) -> Find
     return ("lost", f"{text}: {broken}", evidence) if broken else ("done", text, evidence)
 
 
-def _moved(begun: AuditRecord, rows: StoredLanes, current: str, at: datetime) -> Finding:
-    """By the gateway's index, before any message is recorded there."""
-    broken = _broken(begun, rows, current)
-    if broken:
-        return "lost", f"the gateway has moved the lane to {current}: {broken}", Evidence(session_id=current, at=at)
-    return "pending", f"the gateway has moved the lane to {current}, where no message is recorded yet", None
-
-
 def _broken(begun: AuditRecord, rows: StoredLanes, went: str) -> str:
     """Why a lane that goes on in session `went` is not what was promised; empty if it is."""
-    lineage = _line(rows, went)
+    # What the session goes on from, nearest first; rows of a damaged store may lead in a circle.
+    lineage: list[str] = []
+    row = rows.session(went) if went else None
+    while row is not None and row.parent_session_id and row.parent_session_id not in lineage and len(lineage) < 100:
+        lineage.append(row.parent_session_id)
+        row = rows.session(row.parent_session_id)
     if begun.becomes:
         if begun.becomes in (went, *lineage):
             return ""
@@ -223,16 +223,6 @@ def _broken(begun: AuditRecord, rows: StoredLanes, went: str) -> str:
     if begun.seen is not None and rows.has_message_until(went, begun.seen):
         return "that was there before"
     return ""
-
-
-def _line(rows: StoredLanes, session_id: str) -> list[str]:
-    """What the session goes on from, nearest first."""
-    found: list[str] = []
-    row = rows.session(session_id) if session_id else None
-    while row is not None and row.parent_session_id and row.parent_session_id not in found and len(found) < 100:
-        found.append(row.parent_session_id)
-        row = rows.session(row.parent_session_id)
-    return found
 
 
 def side_of_rows(changes: Changes, rows: StoredLanes) -> Side:
@@ -250,18 +240,15 @@ def side_of_rows(changes: Changes, rows: StoredLanes) -> Side:
         if row is None and any(change.session_id == one.session_id for one in (*changes.removed, *changes.restored)):
             continue  # it goes, or comes back, as a whole
         for side, values in (("before", change.before), ("after", change.after)):
-            same = (row is None) if values is None else row is not None and _has(row, values)
+            if values is None or row is None:
+                same = values is None and row is None
+            else:  # as far as its columns are looked at here
+                same = all(getattr(row, name) == value for name, value in values.items() if hasattr(row, name))
             if side == "before":
                 before = before and same
             else:
                 after = after and same
     return _side(before, after)
-
-
-def _has(row: object, values: object) -> bool:
-    """The row has those values, as far as they are looked at here."""
-    wanted = dict(values) if isinstance(values, dict) else {}
-    return all(getattr(row, name) == value for name, value in wanted.items() if hasattr(row, name))
 
 
 def side_of_file(changes: Changes, around: Surroundings) -> Side:

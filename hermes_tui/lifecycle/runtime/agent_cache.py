@@ -77,7 +77,7 @@ class AgentCache(Generic[T]):
                 self._cached.move_to_end(session_key)
                 found.turns += 1
         if found is None:
-            new = _Cached(session_key, make(), self._clock())
+            new = _Cached(session_key, make(), self._clock())  # without the lock: `make` is the caller's
             found, over = self._added(new)
             self._done(over if found is new else [new, *over], self._release)
         try:
@@ -105,6 +105,7 @@ class AgentCache(Generic[T]):
         with self._lock:
             found.turns -= 1
             found.used = self._clock()
+            # Turns that overlap share the agent: the last of them ends it.
             ends = None if found.turns else found.ends
             over = self._excess()
         if ends is not None:
@@ -153,7 +154,7 @@ class AgentCache(Generic[T]):
         with self._lock:
             now = self._clock()
             old = [one for one in self._cached.values() if not one.turns and now - one.used > self._idle_ttl]
-        kept = {one.key for one in old if keeps(one.key)}
+        kept = {one.key for one in old if keeps(one.key)}  # asked without the lock: it is the caller's
         with self._lock:  # one may have begun a turn, or left, since
             old = [
                 one

@@ -89,33 +89,31 @@ class ExpiryWatcher:
         self._failures = {id_: count for id_, count in self._failures.items() if id_ in ids}
         found: dict[str, list[str]] = {"finalized": [], "failed": [], "forced": []}
         for entry in expired:
-            if not self._is_busy(entry.session_key):
-                found[await self._settled(entry)].append(entry.session_key)
+            if self._is_busy(entry.session_key):  # a turn may have begun while the lanes before it were closed down
+                continue
+            outcome = "finalized"
+            try:
+                for hook in self._hooks:
+                    await hook(entry)
+                await asyncio.to_thread(self._cache.close, entry.session_key)
+                await self._mark(entry, forced=False)
+            except Exception as error:  # a hook's or the agent's own: counted, and tried again
+                write_failure(error)
+                tries = self._failures[entry.session_id] = self._failures.get(entry.session_id, 0) + 1
+                outcome = "failed" if tries < TRIES else "forced"
+                if outcome == "forced":
+                    self._cache.evict(entry.session_key)
+                    await self._mark(entry, forced=True)
+            found[outcome].append(entry.session_key)
         keeps = self._is_awaited if not self._store.config.documented else lambda key: False
         swept = await asyncio.to_thread(self._cache.sweep_idle, keeps)
-        return WatcherLook(
-            **{name: tuple(keys) for name, keys in found.items()}, swept=swept, pruned=await self._prune()
-        )
-
-    async def _settled(self, entry: SessionEntry) -> str:
-        """Finalise one lane; which of the three it came to."""
-        try:
-            await self._finalize(entry)
-        except Exception as error:  # a hook's or the agent's own: counted, and tried again
-            write_failure(error)
-            tries = self._failures[entry.session_id] = self._failures.get(entry.session_id, 0) + 1
-            if tries < TRIES:
-                return "failed"
-            self._cache.evict(entry.session_key)
-            await self._mark(entry, forced=True)
-            return "forced"
-        return "finalized"
-
-    async def _finalize(self, entry: SessionEntry) -> None:
-        for hook in self._hooks:
-            await hook(entry)
-        await asyncio.to_thread(self._cache.close, entry.session_key)
-        await self._mark(entry, forced=False)
+        now, pruned = self._clock(), 0
+        if self._pruned_at is None or now - self._pruned_at > PRUNE_INTERVAL:
+            self._pruned_at = now
+            # The age is looked up each time: settings may change.
+            age = self._store.config.session_store_max_age_days
+            pruned = await asyncio.to_thread(self._store.prune_old_entries, age)
+        return WatcherLook(**{name: tuple(keys) for name, keys in found.items()}, swept=swept, pruned=pruned)
 
     async def _mark(self, entry: SessionEntry, *, forced: bool) -> None:
         """Unless a message has led the lane elsewhere meanwhile: what was set then is the new conversation's."""
@@ -137,11 +135,3 @@ class ExpiryWatcher:
             and self._store.config.get_reset_policy(entry.platform, entry.chat_type).mode != "none"
             and not self._store.is_session_expired(entry)
         )
-
-    async def _prune(self) -> int:
-        """Once an hour. The age is looked up each time: settings may change."""
-        now = self._clock()
-        if self._pruned_at is not None and now - self._pruned_at <= PRUNE_INTERVAL:
-            return 0
-        self._pruned_at = now
-        return await asyncio.to_thread(self._store.prune_old_entries, self._store.config.session_store_max_age_days)

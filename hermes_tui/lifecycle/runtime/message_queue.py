@@ -67,7 +67,7 @@ class MessageQueue:
         if not overflow:
             return pending_event
         head = overflow.popleft()
-        if not overflow:
+        if not overflow:  # so that `waiting` names no lane for which nothing waits
             del self._overflow[session_key]
         if pending_event is None:
             return head

@@ -155,6 +155,7 @@ class GatewayRunner:
             await asyncio.to_thread(self.store.clear_resume_pending, key)
         unhandled: list[MessageEvent] = []
         for event, turn in list(self._turns.values()):
+            # A turn of the gateway's own has no message that a platform could deliver again.
             if turn.cancel() and not event.internal:
                 unhandled += event.messages
         for task in list(self._background):
@@ -165,7 +166,7 @@ class GatewayRunner:
         unhandled += self._held or ()
         self._held = None
         await asyncio.to_thread(self.cache.close_all)
-        if not late:
+        if not late:  # after anything else, the next start looks for turns that were cut
             await asyncio.to_thread(mark_clean_shutdown, self._home)
         return unhandled + self._came_late
 
@@ -225,6 +226,7 @@ class GatewayRunner:
     async def idle(self) -> None:
         """Wait until no lane is in a turn and nothing is held."""
         while self._lanes or self._held is not None:
+            # Only for a moment: turns may begin meanwhile that are not among these tasks.
             await asyncio.wait(
                 [*self._lanes.values(), *([] if self._held is None else self._background)], timeout=0.05
             )
@@ -246,9 +248,8 @@ class GatewayRunner:
                 if turn.cancelled() and not self._stopping:
                     self._forget([event])
                 elif not turn.cancelled() and (error := turn.exception()) is not None:
-                    write_failure(
-                        error
-                    )  # the store's, or ours: it stays unhandled, for a platform that delivers it again
+                    # The store's, or ours: it stays unhandled, for a platform that delivers it again.
+                    write_failure(error)
                 event = None if self._stopping else self.queue.drain(key)
                 self._changed()
         finally:

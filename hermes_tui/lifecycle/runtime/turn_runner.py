@@ -79,37 +79,32 @@ class TurnRunner:
         be kept after some tries: its chat was told, and no agent has seen it."""
         word = event.text.partition(" ")[0]
         if word in RESETS:
-            await self._reset(key, event)
+            await asyncio.to_thread(self._cache.close, key)
+            self._overrides.pop(key, None)
+            if await self._kept(event, lambda: self._store.reset_session(key)) is None:
+                await self._kept(event, lambda: self._store.get_or_create_session(event.source))
+            await self._say(event.source, "New session.")
         elif word == STOP:
             if self._store.config.documented:
                 await asyncio.to_thread(self._store.suspend_session, key)
             await self._say(event.source, "Stopped.")
-        elif not await self._known(key, event):
-            await self._turn(key, event)
-
-    async def _reset(self, key: str, event: MessageEvent) -> None:
-        await asyncio.to_thread(self._cache.close, key)
-        self._overrides.pop(key, None)
-        if await self._kept(event, lambda: self._store.reset_session(key)) is None:
-            await self._kept(event, lambda: self._store.get_or_create_session(event.source))
-        await self._say(event.source, "New session.")
-
-    async def _known(self, key: str, event: MessageEvent) -> bool:
-        """Whether the message had its turn before it was delivered again; its answer is then sent once more: nobody
-        knows whether it arrived."""
-        entry, message_id = self._store.peek(key), event.message_id
-        if entry is None or message_id is None:
-            return False
-        answer = await self._kept(event, lambda: self._store.answer_to(entry.session_id, message_id))
-        if answer:
-            await self._say(event.source, answer)
-        return answer is not None
+        else:
+            entry, message_id = self._store.peek(key), event.message_id
+            answer: str | None = None
+            if entry is not None and message_id is not None:
+                answer = await self._kept(event, lambda: self._store.answer_to(entry.session_id, message_id))
+            # A message that is delivered again after its turn gets the same answer: nobody knows whether it arrived.
+            if answer:
+                await self._say(event.source, answer)
+            if answer is None:
+                await self._turn(key, event)
 
     async def _turn(self, key: str, event: MessageEvent) -> None:
         entry = await self._kept(event, lambda: self._store.get_or_create_session(event.source))
         if event.internal and not entry.resume_pending:
             return  # its mark has grown stale between the start and now
         if entry.was_auto_reset or entry.is_fresh_reset:
+            # Told once, whatever becomes of this turn, for which `entry` keeps the flags.
             await asyncio.to_thread(self._store.consume_reset, key)
         if entry.was_auto_reset:
             await asyncio.to_thread(self._cache.evict, key)
@@ -128,6 +123,7 @@ class TurnRunner:
             ),
         )
         if not self._agent_writes and not event.internal:
+            # Before the agent is asked: what a crash cut short is told by a message without an answer.
             asked = [{"role": "user", "content": one.text, "message_id": one.message_id} for one in event.messages]
             await self._kept(event, lambda: self._store.append_asked(entry, asked))
         answer, succeeded = await self._answered(key, turn)

@@ -6,7 +6,6 @@ Format: spec 000, "Retrieve Messages"; facts on Hermes, section 2.3.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from typing import Any
 
 from hermes_tui.lifecycle.state_db.connection.rows import Row
@@ -56,7 +55,20 @@ def get_messages_as_conversation(
     for message in map(_message, rows):
         if not (include_ancestors and _is_repeated(found, message)):
             found.append(message)
-    return list(_without_reviews(found))
+    kept: list[Row] = []
+    answering = False
+    for message in found:
+        content: Any = message["content"]
+        asks = message["role"] in ("user", "system") and isinstance(content, str)
+        if asks and content.lstrip().startswith(_REVIEWS):
+            # A review of Hermes' own is left out, and so is the answer to it.
+            answering = True
+        elif answering and message["role"] == "assistant":
+            answering = False
+        else:
+            answering = False
+            kept.append(message)
+    return kept
 
 
 def _message(row: Row) -> Row:
@@ -90,23 +102,3 @@ def _is_repeated(before: list[Row], message: Row) -> bool:
         if earlier["role"] == "assistant" and (earlier["content"] or earlier.get("tool_calls")):
             return False
     return False
-
-
-def _is_review(message: Row) -> bool:
-    content: Any = message["content"]
-    return (
-        message["role"] in ("user", "system") and isinstance(content, str) and content.lstrip().startswith(_REVIEWS)
-    )
-
-
-def _without_reviews(messages: Iterable[Row]) -> Iterable[Row]:
-    """All but Hermes' own reviews and the answers to them."""
-    answering = False
-    for message in messages:
-        if _is_review(message):
-            answering = True
-        elif answering and message["role"] == "assistant":
-            answering = False
-        else:
-            answering = False
-            yield message

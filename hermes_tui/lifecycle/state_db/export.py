@@ -89,6 +89,7 @@ def prune_sessions(store: Store, older_than_days: float = 90, source: str | None
 
 def _delete(store: Store, ids: Collection[str]) -> None:
     for id_ in ids:
+        # Foreign keys hold: what points at the row goes before it.
         store.execute("UPDATE sessions SET parent_session_id = NULL WHERE parent_session_id = ?", (id_,))
         store.execute("DELETE FROM messages WHERE session_id = ?", (id_,))
         store.execute("DELETE FROM sessions WHERE id = ?", (id_,))

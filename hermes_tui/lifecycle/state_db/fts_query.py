@@ -9,7 +9,6 @@ Here the cleaned text is asked too, so that the same is found; and where that is
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import NamedTuple
 
 __all__ = ["Term", "Words", "cjk_letters", "parse_words", "quote_words", "sanitize_query", "trigram_query"]
@@ -37,6 +36,7 @@ def sanitize_query(query: str) -> str:
     """
     text = query[:MAX_QUERY].replace("\0", " ")
     phrases = _PHRASE.findall(text)
+    # NUL stands for a phrase meanwhile: the text has none of its own any more.
     text = _SPECIAL.sub(" ", _PHRASE.sub("\0", text))
     text = _LEADING_STAR.sub(r"\1", _STARS.sub("*", text)).strip()
     first = _FIRST_OPERATOR.match(text)
@@ -76,44 +76,36 @@ def parse_words(query: str) -> Words:
     def close() -> None:
         nonlocal terms, negated
         if terms:
+            # FTS5 knows NOT only between two parts: at the beginning it is passed over.
             words[-1].append(TermGroup(tuple(terms), negated and bool(words[-1])))
         terms, negated = [], False
 
-    for item in _items(query[:MAX_QUERY]):
-        if isinstance(item, Term):
-            terms.append(item)
-        else:
+    for found in _TOKEN.finditer(query[:MAX_QUERY].replace("\0", " ")):
+        phrase, word = found.groups()
+        if word in ("AND", "OR", "NOT"):
             close()
-            negated = item == "NOT"
-            if item == "OR" and words[-1]:
+            negated = word == "NOT"
+            if word == "OR" and words[-1]:
                 words.append([])
+            continue
+        text = phrase if word is None else word.strip("*")
+        if any(letter.isalnum() for letter in text):
+            terms.append(Term(text, word is not None and word.endswith("*")))
     close()
     return [parts for parts in words if parts]
 
 
-def _items(query: str) -> Iterator[Term | str]:
-    """Terms, and operators as text."""
-    for found in _TOKEN.finditer(query.replace("\0", " ")):
-        phrase, word = found.groups()
-        if word in ("AND", "OR", "NOT"):
-            yield word
-            continue
-        text = phrase if word is None else word.strip("*")
-        if any(letter.isalnum() for letter in text):
-            yield Term(text, word is not None and word.endswith("*"))
-
-
 def quote_words(words: Words) -> str:
     """The same for FTS5, every term in quotes; empty for nothing."""
-    return " OR ".join(_quote_parts(parts) for parts in words)
-
-
-def _quote_parts(parts: list[TermGroup]) -> str:
-    text = ""
-    for part in parts:
-        terms = " ".join(f'"{term.text}"{" *" if term.prefix else ""}' for term in part.terms)
-        text += (" NOT " if part.negated else " AND ") * bool(text) + (f"({terms})" if len(part.terms) > 1 else terms)
-    return f"({text})"
+    alternatives: list[str] = []
+    for parts in words:
+        text = ""
+        for part in parts:
+            terms = " ".join(f'"{term.text}"{" *" if term.prefix else ""}' for term in part.terms)
+            text += (" NOT " if part.negated else " AND ") * bool(text)
+            text += f"({terms})" if len(part.terms) > 1 else terms
+        alternatives.append(f"({text})")
+    return " OR ".join(alternatives)
 
 
 def cjk_letters(text: str) -> int:

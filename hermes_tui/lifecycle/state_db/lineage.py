@@ -18,6 +18,7 @@ __all__ = [
     "resolve_resume_session_id",
 ]
 
+# As many as Hermes follows.
 _MAX_PARTS = 100
 _MAX_DEPTH = 32
 
@@ -79,6 +80,7 @@ def get_compression_tip(store: Store, session_id: str) -> str:
     """
     walked = [session_id]
     while len(walked) <= _MAX_PARTS:
+        # A child may have begun before its parent ended: Hermes may insert it first.
         child = store.value(
             "SELECT c.id FROM sessions p JOIN sessions c ON c.parent_session_id = p.id"  # noqa: S608
             f" WHERE p.id = ? AND p.end_reason = 'compression' AND {_OF_THE_CONVERSATION}"

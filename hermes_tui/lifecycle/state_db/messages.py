@@ -76,7 +76,8 @@ def append_message(
                 (calls, session_id),
             )
     except RuleBroken as error:
-        raise _without_session(store, session_id, error) from error
+        _check_there(store, session_id, error)
+        raise
     return id_
 
 
@@ -88,28 +89,25 @@ def replace_messages(
     try:
         with store.transaction():
             store.execute(f"DELETE FROM messages WHERE session_id = ?{kept}", (session_id,))  # noqa: S608
-            _insert_all(store, session_id, messages)
+            now, number, calls = store.clock(), 0, 0
+            for message in messages:
+                role = message.get("role", "unknown")
+                values = {key: value for key, value in message.items() if key in _KNOWN}
+                if role != "assistant":
+                    values = {key: value for key, value in values.items() if key not in _ONLY_ASSISTANT}
+                values["platform_message_id"] = message.get("platform_message_id") or message.get("message_id")
+                at = _seconds(message.get("timestamp"), now)
+                store.insert("messages", _encode(session_id, role, message.get("content"), values, at))
+                number += 1
+                calls += _count_calls(message.get("tool_calls"))
+                # Those without a time of their own get one each, a microsecond apart, so that they stay in order.
+                now = max(now, at) + 1e-6
+            store.execute(
+                "UPDATE sessions SET message_count = ?, tool_call_count = ? WHERE id = ?", (number, calls, session_id)
+            )
     except RuleBroken as error:
-        raise _without_session(store, session_id, error) from error
-
-
-def _insert_all(store: Store, session_id: str, messages: Iterable[Mapping[str, Any]]) -> None:
-    """Messages without a time of their own get one each, a microsecond apart, so that they stay in order."""
-    now, number, calls = store.clock(), 0, 0
-    for message in messages:
-        role = message.get("role", "unknown")
-        values = {key: value for key, value in message.items() if key in _KNOWN}
-        if role != "assistant":
-            values = {key: value for key, value in values.items() if key not in _ONLY_ASSISTANT}
-        values["platform_message_id"] = message.get("platform_message_id") or message.get("message_id")
-        at = _seconds(message.get("timestamp"), now)
-        store.insert("messages", _encode(session_id, role, message.get("content"), values, at))
-        number += 1
-        calls += _count_calls(message.get("tool_calls"))
-        now = max(now, at) + 1e-6
-    store.execute(
-        "UPDATE sessions SET message_count = ?, tool_call_count = ? WHERE id = ?", (number, calls, session_id)
-    )
+        _check_there(store, session_id, error)
+        raise
 
 
 def get_messages(
@@ -140,6 +138,7 @@ def answer_to(store: Store, session_id: str, platform_message_id: str) -> str | 
     lane = ""
     if store.schema.has("sessions", "session_key"):
         lane = " UNION SELECT o.id FROM sessions s JOIN sessions o ON o.session_key = s.session_key WHERE s.id = ?1"
+    # A call of a tool is no answer yet.
     row = store.row(
         "SELECT a.content FROM messages m JOIN messages a ON a.session_id = m.session_id AND a.id > m.id"  # noqa: S608
         f" WHERE m.session_id IN (SELECT ?1{lane}) AND m.platform_message_id = ?2 AND a.role = 'assistant'"
@@ -200,6 +199,7 @@ def rewind_to_message(store: Store, session_id: str, target_message_id: int) -> 
     target = store.row("SELECT * FROM messages WHERE id = ? AND session_id = ?", (target_message_id, session_id))
     if target is None or target["role"] != "user":
         raise ValidationError(f"Message {target_message_id} is no message of the user in session {session_id}.")
+    # `message_count` stays, as in Hermes: it counts hidden rows too.
     with store.transaction():
         hidden = store.execute(
             "UPDATE messages SET active = 0 WHERE session_id = ? AND id >= ? AND (active = 1 OR active IS NULL)",
@@ -215,11 +215,10 @@ def rewind_to_message(store: Store, session_id: str, target_message_id: int) -> 
     return {"rewound_count": hidden, "target_message": said, "new_head_id": head}
 
 
-def _without_session(store: Store, session_id: str, error: RuleBroken) -> Exception:
-    """What a broken constraint means when a message is written."""
+def _check_there(store: Store, session_id: str, error: RuleBroken) -> None:
+    """Where a constraint was broken by a message: raise `SessionNotFound` if that is why."""
     if store.row("SELECT 1 FROM sessions WHERE id = ?", (session_id,)) is None:
-        return SessionNotFound(f"There is no session {session_id} in {store.path}.")
-    return error
+        raise SessionNotFound(f"There is no session {session_id} in {store.path}.") from error
 
 
 def _encode(session_id: str, role: str, content: Any, values: Mapping[str, Any], timestamp: float) -> Row:

@@ -7,7 +7,7 @@ Hermes takes the former for any text, and deletes more than was asked for.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -119,8 +119,21 @@ def prunable(
 ) -> list[str]:
     """The ids, those that began first before the others. `after` and `before`: see `PruneFilter.period`. `archived`:
     the column is there. The others must be. Raises what `select` raises."""
+    asked: list[tuple[str, Any]] = []
+    if before is not None:
+        asked.append(("started_at < ?", before))
+    if after is not None:
+        asked.append(("started_at >= ?", after))
+    for name, given in wanted.given.items():
+        if name in _TEXTS:
+            column, condition = _TEXTS[name]
+            asked.append((condition.format(column), (str(given).rstrip("/\\") or given) if name == "cwd" else given))
+        elif name[4:] in _NUMBERS:
+            columns, total = _NUMBERS[name[4:]]
+            asked.append((f"{total.format(*columns)} {_BOUNDS[name[:3]]} ?", given))
     conditions, values = ["ended_at IS NOT NULL"], list[Any]()
-    for condition, value in _conditions(wanted, after, before):
+    for condition, value in asked:
+        # That of `cwd` names its value several times: by its number among all.
         conditions.append(condition.replace("?1", f"?{len(values) + 1}"))
         values.append(value)
     if wanted.empty:
@@ -133,21 +146,6 @@ def prunable(
     )
     ids = [str(id_) for (id_,) in found]
     return ids[: -wanted.keep_last] if wanted.keep_last else ids
-
-
-def _conditions(wanted: PruneFilter, after: float | None, before: float | None) -> Iterator[tuple[str, Any]]:
-    """Each with its value."""
-    if before is not None:
-        yield "started_at < ?", before
-    if after is not None:
-        yield "started_at >= ?", after
-    for name, value in wanted.given.items():
-        if name in _TEXTS:
-            column, condition = _TEXTS[name]
-            yield condition.format(column), (str(value).rstrip("/\\") or value) if name == "cwd" else value
-        elif name[4:] in _NUMBERS:
-            columns, total = _NUMBERS[name[4:]]
-            yield f"{total.format(*columns)} {_BOUNDS[name[:3]]} ?", value
 
 
 def _moment(text: str, now: datetime) -> float:

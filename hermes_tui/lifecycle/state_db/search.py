@@ -74,7 +74,20 @@ def search_messages(
     cleaned = sanitize_query(query)
     if not cleaned:
         return []
-    asked = _asked(store, source_filter, exclude_sources, role_filter, include_inactive, sort, (limit, offset))
+    text, values = "", list[object]()
+    if not include_inactive and store.schema.has("messages", "active"):
+        # What was summarised is hidden from the conversation alone.
+        compacted = " OR m.compacted = 1" if store.schema.has("messages", "compacted") else ""
+        text += f" AND (m.active = 1 OR m.active IS NULL{compacted})"
+    for condition, given in (
+        ("s.source IN", source_filter),
+        ("s.source NOT IN", exclude_sources),
+        ("m.role IN", role_filter or None),  # as in Hermes: of no sources nothing is found, of no roles all
+    ):
+        if given is not None:
+            text += f" AND {condition} ({', '.join('?' * len(given))})"
+            values += given
+    asked = _Asked(text, values, _ORDERS.get((sort or "").strip().lower(), ""), (limit, offset))
     hits = _search(store, cleaned, query, asked)
     return [{**hit, "context": _context(store, hit["id"])} for hit in hits]
 
@@ -101,30 +114,6 @@ def _has_index(store: Store, table: str) -> bool:
     return store.schema.has(table, "content") and f"{table}_insert" in store.schema.triggers
 
 
-def _asked(
-    store: Store,
-    sources: Sequence[str] | None,
-    excluded: Sequence[str] | None,
-    roles: Sequence[str] | None,
-    include_inactive: bool,
-    sort: str | None,
-    page: tuple[int, int],
-) -> _Asked:
-    text, values = "", list[object]()
-    if not include_inactive and store.schema.has("messages", "active"):
-        compacted = " OR m.compacted = 1" if store.schema.has("messages", "compacted") else ""
-        text += f" AND (m.active = 1 OR m.active IS NULL{compacted})"
-    for condition, given in (
-        ("s.source IN", sources),
-        ("s.source NOT IN", excluded),
-        ("m.role IN", roles or None),
-    ):
-        if given is not None:
-            text += f" AND {condition} ({', '.join('?' * len(given))})"
-            values += given
-    return _Asked(text, values, _ORDERS.get((sort or "").strip().lower(), ""), page)
-
-
 def _match(store: Store, table: str, expression: str, asked: _Asked) -> list[Row]:
     """Ask an index. The page is found first: making a snippet of every hit would take seconds."""
     found = store.rows(
@@ -149,7 +138,20 @@ def _scan(store: Store, words: Words, asked: _Asked) -> list[Row]:
     """Look into every message, for what no index holds."""
     if not words:
         return []
-    condition, values = _as_like(words)
+    values: list[object] = []
+
+    def term(text: str) -> str:
+        values.extend([f"%{escape_like(text)}%"] * len(_SEARCHED))
+        return "(" + " OR ".join(f"COALESCE(m.{name}, '') LIKE ? ESCAPE '\\'" for name in _SEARCHED) + ")"
+
+    alternatives = [
+        " AND ".join(
+            ("NOT " if part.negated else "") + "(" + " AND ".join(term(each.text) for each in part.terms) + ")"
+            for part in parts
+        )
+        for parts in words
+    ]
+    condition = "(" + " OR ".join(f"({each})" for each in alternatives) + ")"
     first = words[0][0].terms[0].text
     hit = _HIT.format(snippet="substr(m.content, max(1, instr(m.content, ?) - 40), 120)")
     order = asked.order or _ORDERS["newest"]
@@ -174,21 +176,3 @@ def _context(store: Store, message_id: int) -> list[Row]:
         (message_id,),
     )
     return [{"role": row["role"], "content": preview(decode_content(row["content"]))[:_CONTEXT]} for row in rows]
-
-
-def _as_like(words: Words) -> tuple[str, list[object]]:
-    """A search as conditions of LIKE, with their values."""
-    values: list[object] = []
-
-    def term(text: str) -> str:
-        values.extend([f"%{escape_like(text)}%"] * len(_SEARCHED))
-        return "(" + " OR ".join(f"COALESCE(m.{name}, '') LIKE ? ESCAPE '\\'" for name in _SEARCHED) + ")"
-
-    alternatives = [
-        " AND ".join(
-            ("NOT " if part.negated else "") + "(" + " AND ".join(term(each.text) for each in part.terms) + ")"
-            for part in parts
-        )
-        for parts in words
-    ]
-    return "(" + " OR ".join(f"({each})" for each in alternatives) + ")", values

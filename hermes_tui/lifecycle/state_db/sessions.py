@@ -83,7 +83,11 @@ def create_session(
         with store.transaction():
             store.insert("sessions", row, otherwise=f"ON CONFLICT(id) DO UPDATE SET {updates}")
     except RuleBroken as error:
-        raise _missing(store, parent_session_id, error) from error
+        if parent_session_id and store.row("SELECT 1 FROM sessions WHERE id = ?", (parent_session_id,)) is None:
+            raise SessionNotFound(
+                f"There is no session {parent_session_id} in {store.path} for another to continue."
+            ) from error
+        raise
     return session_id
 
 
@@ -145,6 +149,7 @@ def resolve_session_id(store: Store, session_id_or_prefix: str) -> str | None:
     """The session of that id, or the only one whose id begins so; None when there is none, or several."""
     if get_session(store, session_id_or_prefix) is not None:
         return session_id_or_prefix
+    # Two are enough to see that it is not the only one.
     found = store.rows(
         "SELECT id FROM sessions WHERE id LIKE ? ESCAPE '\\' LIMIT 2", (escape_like(session_id_or_prefix) + "%",)
     )
@@ -188,10 +193,3 @@ def recent_sessions(store: Store, limit: int = 20, offset: int = 0) -> list[Row]
 def escape_like(text: str) -> str:
     """For a pattern of LIKE with ESCAPE '\\': text in which nothing stands for something else."""
     return text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
-
-
-def _missing(store: Store, parent_id: str | None, error: RuleBroken) -> Exception:
-    """What a broken constraint means when a session is made."""
-    if parent_id and store.row("SELECT 1 FROM sessions WHERE id = ?", (parent_id,)) is None:
-        return SessionNotFound(f"There is no session {parent_id} in {store.path} for another to continue.")
-    return error

@@ -76,21 +76,17 @@ def _set_title(store: Store, session_id: str, title: str | None, condition: str)
         with store.transaction():
             if store.row(f"SELECT 1 FROM sessions WHERE id = ?{condition}", (session_id,)) is None:  # noqa: S608
                 return False
-            if cleaned:
-                _free_title(store, cleaned, session_id)
+            query = "SELECT id FROM sessions WHERE title = ? AND id <> ?"
+            holder = store.value(query, (cleaned, session_id)) if cleaned else None
+            if holder is not None:
+                if not continued_by(store.rows, holder, session_id):
+                    raise TitleRefused(f"The title '{cleaned}' is already used by session {holder}; choose another.")
+                # Titles are unique: the earlier part gives its own up before the later one has it.
+                store.execute("UPDATE sessions SET title = NULL WHERE id = ?", (holder,))
             statement = "UPDATE sessions SET title = ? WHERE id = ?"
             return store.execute(statement, (cleaned, session_id)) > 0
     except RuleBroken as error:
         raise TitleRefused(f"The title '{cleaned}' is already used by another session.") from error
-
-
-def _free_title(store: Store, title: str, session_id: str) -> None:
-    holder = store.value("SELECT id FROM sessions WHERE title = ? AND id <> ?", (title, session_id))
-    if holder is None:
-        return
-    if not continued_by(store.rows, holder, session_id):
-        raise TitleRefused(f"The title '{title}' is already used by session {holder}; choose another.")
-    store.execute("UPDATE sessions SET title = NULL WHERE id = ?", (holder,))
 
 
 def continued_by(select: Callable[[str, Sequence[Any]], Sequence[object]], earlier_id: str, session_id: str) -> bool:
@@ -124,6 +120,7 @@ def resolve_session_by_title(store: Store, title: str) -> str | None:
     this title."""
     if not store.schema.has("sessions", "title"):
         return None
+    # As in Hermes, LIKE takes `Fix #abc` for a numbered one too, in letters of either case.
     later = store.value(
         "SELECT id FROM sessions WHERE title LIKE ? ESCAPE '\\' ORDER BY started_at DESC LIMIT 1",
         (escape_like(title) + " #%",),

@@ -23,7 +23,7 @@ RETRY_SECONDS = 5.0
 """After which a batch that could not be written is tried again; twice as long each time, up to `LONGEST`."""
 LONGEST = 300.0
 MOST = 10_000
-"""Messages that wait at most; of more the oldest are given up, counted and said."""
+"""Messages that wait at most; of more those of the session that waits longest are given up, counted and said."""
 BUSY = MOST // 2
 PATIENCE = 30.0
 """Where more than `BUSY` wait and can be written, who adds more waits so many seconds at most."""
@@ -82,11 +82,19 @@ class MemoryBatches:
         """Take messages, in order. Never raises for a store or an embedder, and waits for them only where they work
         and have fallen far behind (`BUSY`)."""
         with self._changed:
-            if self._over:
+            if self._over or not messages:
                 return
             self._pending.setdefault(session_id, []).extend(messages)
             self._since.setdefault(session_id, self._clock())
-            self._shed()
+            # Where an embedder stays dead, memory must not fill up for ever: the first ones go, session by session.
+            while (over := self._waiting - MOST) > 0:
+                name = min(self._since, key=self._since.__getitem__)
+                gone = self._pending[name][:over]
+                del self._pending[name][:over]
+                self.given_up += len(gone)
+                _log.warning("long-term memory: %d messages of session %r are given up", len(gone), name)
+                if not self._pending[name]:  # a session with nothing would be due for ever
+                    del self._pending[name], self._since[name]
             if self._thread is None:
                 self._thread = threading.Thread(target=self._run, name="memory-batches", daemon=True)
                 self._thread.start()
@@ -109,22 +117,16 @@ class MemoryBatches:
             self._thread.join()
         return self.flush()
 
-    def _shed(self) -> None:
-        """Where an embedder stays dead, memory must not fill up for ever."""
-        over = self._waiting - MOST
-        for session_id in [name for name, waiting in self._pending.items() if waiting] if over > 0 else ():
-            gone = min(over, len(self._pending[session_id]))
-            del self._pending[session_id][:gone]
-            self.given_up += gone
-            over -= gone
-            _log.warning("long-term memory: %d messages of session %r are given up", gone, session_id)
-            if over <= 0:
-                return
-
     def _run(self) -> None:
         while True:
             with self._changed:
-                self._changed.wait_for(lambda: self._over or self._due() is not None, self._pause())
+                pause: float | None = None  # not before something is added
+                if self._pending:
+                    now = self._clock()
+                    is_full = any(len(messages) >= self._batch_size for messages in self._pending.values())
+                    waited = now if is_full else min(self._since.values()) + self._flush_seconds
+                    pause = max(0.01, waited - now, self._not_before - now)
+                self._changed.wait_for(lambda: self._over or self._due() is not None, pause)
                 if self._over:
                     return
                 session_id = self._due()
@@ -140,15 +142,6 @@ class MemoryBatches:
             if len(messages) >= self._batch_size or now - self._since[session_id] >= self._flush_seconds:
                 return session_id
         return None
-
-    def _pause(self) -> float | None:
-        """Seconds until something may be due by time; None: not before something is added."""
-        if not self._pending:
-            return None
-        now = self._clock()
-        is_full = any(len(messages) >= self._batch_size for messages in self._pending.values())
-        waited = now if is_full else min(self._since.values()) + self._flush_seconds
-        return max(0.01, waited - now, self._not_before - now)
 
     def _write(self, session_id: str, *, whole: bool) -> bool:
         """The batches of a session: those that are full, or that waited, or with `whole` all. One thread at a time,
@@ -199,7 +192,7 @@ class MemoryBatches:
         with self._changed:
             self.last_error = str(error) or type(error).__name__
             pause = min(LONGEST, self._retry_seconds * 2**self._failures)
-            self._failures = min(self._failures + 1, 16)
+            self._failures = min(self._failures + 1, 16)  # 2**16 is far beyond `LONGEST`
             self._not_before = self._clock() + pause
             self._changed.notify_all()
         _log.warning("long-term memory: %s Tried again in %.0f s.", error, pause)

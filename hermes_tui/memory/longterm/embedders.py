@@ -35,6 +35,7 @@ class _HttpEmbedder(ABC):
         try:
             vectors = self._ask([text[:_LONGEST] for text in texts])
         except HttpFailure as error:
+            # These say that the texts are at fault: asked again, they would be refused again.
             kind = EmbedderRefused if error.status in (400, 413, 422) else EmbedderUnavailable
             raise kind(f"The embedder {self.name} gives no vectors: {error}.") from None
         except (KeyError, TypeError, ValueError, IndexError):

@@ -35,7 +35,7 @@ def copied_folder(folder: Path) -> Path:
         before = _signature(folder)
         for name, size, _ in before:
             _copy(folder / name, target / name, size)
-        if _signature(folder) != before:
+        if _signature(folder) != before:  # the copy may be of two moments
             raise FolderBusy("another process writes to it now; try again in a moment")
     except BaseException:
         shutil.rmtree(target, ignore_errors=True)
@@ -82,7 +82,7 @@ def _is_locked(path: Path) -> bool:
 def _copy(source: Path, target: Path, size: int) -> None:
     target.parent.mkdir(parents=True, exist_ok=True)
     with source.open("rb", buffering=0) as read, target.open("wb", buffering=0) as written:
-        os.ftruncate(written.fileno(), size)
+        os.ftruncate(written.fileno(), size)  # what is not written below stays a hole
         at = 0
         with suppress(OSError):  # there is no more behind a hole at the end
             while at < size:

@@ -7,7 +7,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Mapping
-from http.client import HTTPException, HTTPResponse
+from http.client import HTTPException
 from typing import Any
 from urllib.parse import quote, urlsplit
 
@@ -24,18 +24,6 @@ class HttpFailure(Exception):
         super().__init__(reason)
         self.status = status
         """What the server answered; 0 where it did not."""
-
-
-def _read(answer: HTTPResponse, until: float) -> bytes:
-    """All of an answer, or a little more than is allowed. Raises `TimeoutError` where it comes too slowly."""
-    parts: list[bytes] = []
-    length = 0
-    while length <= _LIMIT and (part := answer.read1(_LIMIT + 1 - length)):
-        if time.monotonic() > until:
-            raise TimeoutError
-        parts.append(part)
-        length += len(part)
-    return b"".join(parts)
 
 
 class _NoRedirects(urllib.request.HTTPRedirectHandler):
@@ -70,7 +58,15 @@ class JsonClient:
         try:
             until = time.monotonic() + self._seconds
             with self._opener.open(request, timeout=self._seconds) as answer:
-                text = _read(answer, until)
+                # All of it, or a little more than is allowed.
+                parts: list[bytes] = []
+                length = 0
+                while length <= _LIMIT and (part := answer.read1(_LIMIT + 1 - length)):
+                    if time.monotonic() > until:  # the time-out of the socket starts anew with each part
+                        raise TimeoutError
+                    parts.append(part)
+                    length += len(part)
+                text = b"".join(parts)
         except urllib.error.HTTPError as error:
             with error:
                 said = error.read(300).decode("utf-8", "replace")

@@ -53,9 +53,14 @@ class LongTermMemory:
         if not said:
             return 0
         now = int(self._clock())
+        # The document takes a random id; a batch that is tried again would then be there twice.
         points = [
             MemoryPoint(
-                id=_point_id(agent_id, session_id, one),
+                id=str(
+                    uuid.uuid5(uuid.NAMESPACE_OID, "\0".join((agent_id, session_id, one.message_id)))
+                    if one.message_id
+                    else uuid.uuid4()
+                ),
                 agent_id=agent_id,
                 session_id=session_id,
                 role=one.role.removeprefix("ROLE_").lower(),
@@ -104,10 +109,3 @@ class LongTermMemory:
     def close(self) -> None:
         """Give back what the vector store holds."""
         self._vectors.close()
-
-
-def _point_id(agent_id: str, session_id: str, message: HectorMessage) -> str:
-    """The document takes a random one; a batch that is tried again would then be there twice."""
-    if not message.message_id:
-        return str(uuid.uuid4())
-    return str(uuid.uuid5(uuid.NAMESPACE_OID, "\0".join((agent_id, session_id, message.message_id))))

@@ -127,6 +127,7 @@ class PgVectorStore:
             return self._db.read(work)
 
     def _create(self, statements: Statements, size: int) -> None:
+        # One at a time: of two that make the same thing at once PostgreSQL refuses one, whatever IF NOT EXISTS says.
         statements.run("SELECT pg_advisory_xact_lock(?)", _LOCK)
         statements.run("CREATE EXTENSION IF NOT EXISTS vector")
         statements.run(

@@ -94,7 +94,7 @@ class QdrantServer:
                 try:
                     self._call("PUT", body={"vectors": {"size": size, "distance": "Cosine"}})
                 except HttpFailure as error:
-                    if error.status != 409:
+                    if error.status != 409:  # it is there by now
                         raise
             for name in INDEXED:
                 self._call("PUT", "index", body={"field_name": name, "field_schema": "keyword"}, query="?wait=true")

@@ -33,24 +33,23 @@ class StaticEmbedder:
         if not texts:
             return []
         with self._lock:
-            model = self._model = self._model or self._loaded()
+            if not self._model:
+                try:
+                    import wordllama
+                except ImportError as error:
+                    raise EmbedderUnavailable(
+                        "The embedded model is not installed: pip install 'hermes-tui[memory]', or name an embedder."
+                    ) from error
+                folder = Path(wordllama.__file__).parent
+                try:
+                    self._model = wordllama.WordLlama.load(cache_dir=folder, disable_download=True)
+                except (OSError, ValueError, RuntimeError) as error:
+                    raise EmbedderUnavailable(f"The embedded model in {folder} cannot be loaded: {error}.") from error
             import numpy
 
-            vectors = model.embed([text[:_LONGEST] for text in texts], norm=False)
+            vectors = self._model.embed([text[:_LONGEST] for text in texts], norm=False)
+        # A text without a known token has no mean, and would be divided by a length of 0.
         vectors = numpy.nan_to_num(vectors)
         lengths = numpy.linalg.norm(vectors, axis=1, keepdims=True)
         found: list[list[float]] = (vectors / numpy.where(lengths > 0, lengths, 1)).tolist()
         return found
-
-    def _loaded(self) -> Any:
-        try:
-            import wordllama
-        except ImportError as error:
-            raise EmbedderUnavailable(
-                "The embedded model is not installed: pip install 'hermes-tui[memory]', or name an embedder."
-            ) from error
-        folder = Path(wordllama.__file__).parent
-        try:
-            return wordllama.WordLlama.load(cache_dir=folder, disable_download=True)
-        except (OSError, ValueError, RuntimeError) as error:
-            raise EmbedderUnavailable(f"The embedded model in {folder} cannot be loaded: {error}.") from error

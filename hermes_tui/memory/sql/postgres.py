@@ -116,7 +116,7 @@ class PostgresDatabase(SqlDatabase):
         try:
             self._pool.open()
             with self._pool.connection() as connection, connection.transaction():
-                if not writes:
+                if not writes:  # all statements of a reading see one state
                     connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
                 statements = _PostgresStatements(connection)
                 found = work(statements)
@@ -128,5 +128,5 @@ class PostgresDatabase(SqlDatabase):
             ) from error
         except PoolClosed as error:
             raise StoreError(f"The sessions in {self.label} are closed.") from error
-        except psycopg.Error as error:
+        except psycopg.Error as error:  # without its words: the address with its password may be among them
             raise StoreError(f"The sessions in {self.label} were not changed: {failure_reason(error)}.") from None

@@ -106,6 +106,7 @@ def rows_of_old_session(
 ) -> Rows:
     """The rows of a session in Hector's own tables, oldest first: place, message id, JSON. None of a session that
     other agents have too: its rows do not say whose they are."""
+    # No rule of Hector's tables keeps a number from being there twice: the row's own decides then.
     place, order = ("id", "sequence_num, id")
     if generation == "doc":
         place, order = ("message_id", "julianday(created_at), rowid" if dialect == "sqlite" else "created_at, ctid")

@@ -150,7 +150,12 @@ class SQLSessionService:
             return LoadedMessages(options.apply(found.messages), found.problems)
 
         def work(statements: Statements) -> LoadedMessages:
-            where, values = self._from_message(statements, session_id, options.from_message_id)
+            own: tuple[Any, ...] = (self._agent_id, session_id)
+            where, values = _OWN, own
+            if options.from_message_id:
+                # By its number: Hector compares ids as text.
+                within = f"(SELECT sequence_num FROM session_messages WHERE {_OWN} AND message_id = ?)"
+                where, values = f"{_OWN} AND sequence_num >= {within}", (*own, *own, options.from_message_id)
             if options.roles:
                 where += f" AND role IN ({', '.join('?' * len(options.roles))})"
                 values += options.roles
@@ -229,14 +234,6 @@ class SQLSessionService:
         ]
         # Not in SQL: Hector's own times are texts of several zones.
         return sorted(found, key=lambda one: one.updated_at or _FIRST, reverse=True)
-
-    def _from_message(self, statements: Statements, session_id: str, message_id: str) -> tuple[str, tuple[Any, ...]]:
-        """The condition for what is loaded, and its values."""
-        own = (self._agent_id, session_id)
-        if not message_id:
-            return _OWN, own
-        within = f"(SELECT sequence_num FROM session_messages WHERE {_OWN} AND message_id = ?)"
-        return f"{_OWN} AND sequence_num >= {within}", (*own, *own, message_id)
 
     def _last_checkpoint(
         self, statements: Statements, session_id: str, is_checkpoint: Checkpoint, roles: Sequence[NativeRole]

@@ -166,6 +166,7 @@ class SqliteDatabase(SqlDatabase):
             connection = apsw.Connection(str(self._path), flags=apsw.SQLITE_OPEN_READWRITE)
             closing.callback(connection.close)
             connection.setbusytimeout(int(BUSY_SECONDS * 1000))
+            # NORMAL: a killed process loses no commit; a power cut may take the last turns, never a part of one.
             # One by one: of several in one text, those after the first would wait until its rows are fetched.
             for setting in ("journal_mode = WAL", "synchronous = NORMAL", "foreign_keys = ON"):
                 connection.execute(f"PRAGMA {setting}").fetchall()

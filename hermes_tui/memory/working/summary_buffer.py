@@ -76,6 +76,7 @@ class SummaryBuffer(PlainStrategy):
         """See `WorkingMemoryStrategy.check_and_summarize`. Raises what the summarizer does; the history is then as it
         was."""
         messages = history.messages
+        # Three for the list, as Hector counts.
         tokens = 3 + sum(map(message_tokens, messages))
         is_long = len(messages) >= _ENOUGH and tokens > self.budget * self.threshold
         is_many = 0 < self.max_messages < len(messages)
@@ -88,6 +89,7 @@ class SummaryBuffer(PlainStrategy):
         text = self._summarize(old).strip() if old else ""
         if not text:
             return []
+        # Saved after those that stay beside it, it names the first of them: the next load would else begin behind.
         summary = HectorMessage(
             role="ROLE_UNSPECIFIED",
             text=f"{MARK} {text}",

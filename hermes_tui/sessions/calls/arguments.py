@@ -42,10 +42,16 @@ def label(call: ToolCall) -> str:
 
 def target(call: ToolCall) -> str:
     """What the call is about, on one safe line: a command, a path, a pattern and where, a plan's next step …"""
-    if named := _files(call):
+    given = call.input
+    # The files of a patch, or of edits that each name their own.
+    named: Sequence[str] = ()
+    if (patch := patch_in(call)) is not None:
+        named = [file.path for file in patch.files if file.path]
+    elif isinstance(given, Mapping) and not path_of(given) and isinstance(parts := given.get("edits"), list):
+        named = [path for path in dict.fromkeys(map(path_of, parts)) if path]
+    if named:
         more = [f"{len(named) - _MOST_NAMED} more"] if len(named) > _MOST_NAMED else []
         return compact(", ".join((*named[:_MOST_NAMED], *more)))
-    given = call.input
     if not isinstance(given, Mapping):
         return "" if given is None else compact(json_text(given))
     for value in given.values():
@@ -58,14 +64,6 @@ def target(call: ToolCall) -> str:
         if isinstance(value, list) and value and key in ("command", "cmd"):
             return compact(_command(value))
     return compact(", ".join(f"{key}: {json_text(value)}" for key, value in list(given.items())[:40]))
-
-
-def _files(call: ToolCall) -> Sequence[str]:
-    """The files of a patch, or of edits that each name their own."""
-    if (patch := patch_in(call)) is not None:
-        return [file.path for file in patch.files if file.path]
-    several = call.input.get("edits") if isinstance(call.input, Mapping) and not path_of(call.input) else None
-    return [path for path in dict.fromkeys(map(path_of, several)) if path] if isinstance(several, list) else ()
 
 
 def _listed(value: Any, call: ToolCall) -> str | None:

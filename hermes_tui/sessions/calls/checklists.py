@@ -58,16 +58,16 @@ def steps_in(value: Any) -> Sequence[PlanStep]:
     """The steps of a list, where every entry is one; those of a list in Markdown (`- [x] …`)."""
     if isinstance(value, str):
         return [PlanStep(_MARKS.get(mark, "open"), text) for mark, text in _WRITTEN.findall(value[:100_000])]
-    found = [_step(one) for one in value] if isinstance(value, list) else []
-    return [one for one in found if one is not None] if all(found) else ()
-
-
-def _step(value: Any) -> PlanStep | None:
-    if not isinstance(value, Mapping) or not isinstance(value.get("status"), str):
-        return None
-    text = _first(value, _TEXTS)
-    state = value["status"].lower().removeprefix("todo_status_").replace("-", "_")
-    return PlanStep(_STATES.get(state, "open"), text) if text else None
+    found: list[PlanStep] = []
+    for one in value if isinstance(value, list) else ():
+        if not isinstance(one, Mapping) or not isinstance(one.get("status"), str):
+            return ()
+        text = _first(one, _TEXTS)
+        if not text:
+            return ()
+        state = one["status"].lower().removeprefix("todo_status_").replace("-", "_")
+        found.append(PlanStep(_STATES.get(state, "open"), text))
+    return found
 
 
 def progress(steps: Sequence[PlanStep]) -> str:
@@ -82,21 +82,20 @@ def progress(steps: Sequence[PlanStep]) -> str:
 
 def questions_in(value: Any, output: str) -> Sequence[AskedQuestion]:
     """The questions of a list, each with the answer that the result tells; none where an entry is no question."""
-    found = [_question(one, output) for one in value] if isinstance(value, list) else []
-    return [one for one in found if one is not None] if all(found) else ()
-
-
-def _question(value: Any, output: str) -> AskedQuestion | None:
-    if not isinstance(value, Mapping) or not isinstance(value.get("question"), str):
-        return None
-    offered = value.get("options")
-    options = [
-        (_first(one, ("label", "title", "value")), _first(one, ("description",)))
-        if isinstance(one, Mapping)
-        else (str(one), "")
-        for one in (offered if isinstance(offered, list) else ())
-    ]
-    return AskedQuestion(value["question"], options, _answer(value["question"], str(value.get("id", "")), output))
+    found: list[AskedQuestion] = []
+    for asked in value if isinstance(value, list) else ():
+        if not isinstance(asked, Mapping) or not isinstance(asked.get("question"), str):
+            return ()
+        offered = asked.get("options")
+        options = [
+            (_first(one, ("label", "title", "value")), _first(one, ("description",)))
+            if isinstance(one, Mapping)
+            else (str(one), "")
+            for one in (offered if isinstance(offered, list) else ())
+        ]
+        text = asked["question"]
+        found.append(AskedQuestion(text, options, _answer(text, str(asked.get("id", "")), output)))
+    return found
 
 
 def _answer(question: str, name: str, output: str) -> str:
@@ -121,15 +120,15 @@ class _Answers(msgspec.Struct):
 
 def tasks_in(value: Any) -> Sequence[str]:
     """What each helper of a list is to do: a short name and the task itself, as far as they are told."""
-    found = [_task(one) for one in value] if isinstance(value, list) else []
-    return found if all(found) else ()
-
-
-def _task(value: Any) -> str:
-    if not isinstance(value, Mapping):
-        return ""
-    name, task = _first(value, ("description", "title")), _first(value, ("assignment", "task", "prompt"))
-    return "\n".join(part for part in dict.fromkeys((name, task)) if part)
+    found: list[str] = []
+    for one in value if isinstance(value, list) else ():
+        if not isinstance(one, Mapping):
+            return ()
+        name, task = _first(one, ("description", "title")), _first(one, ("assignment", "task", "prompt"))
+        if not (name or task):
+            return ()
+        found.append("\n".join(part for part in dict.fromkeys((name, task)) if part))
+    return found
 
 
 def several(texts: Sequence[str], noun: str) -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any, NamedTuple
 
@@ -78,10 +78,23 @@ def edits(call: ToolCall) -> Edit | None:
         return found
     several = given.get("edits")
     if isinstance(several, list) and several:
-        return _several([one for one in several if isinstance(one, Mapping)], given)
+        # Changes in one call, of one file or each with a file of its own.
+        by_path: dict[str, list[Hunk]] = {}
+        for part in several:
+            if isinstance(part, Mapping) and (hunk := _replacement(part)) is not None:
+                by_path.setdefault(path_of(part) or path_of(given), []).append(hunk)
+        files = [FileEdit(path, "change", tuple(hunks)) for path, hunks in by_path.items()]
+        return Edit(files, frozenset(("edits", *PATHS)), is_patch=len(files) > 1) if files else None
     if (hunk := _replacement(given)) is not None:
         return Edit((FileEdit(path_of(given), "change", (hunk,)),), frozenset((*PATHS, *_OLD, *_NEW)))
-    return _creation(given)
+    # All of a file, where nothing says what it replaces.
+    key = next((key for key in _WRITTEN if isinstance(given.get(key), str)), None)
+    path = path_of(given)
+    if key is None or not path:
+        return None
+    text: str = given[key]
+    written = Hunk([("+", line) for line in text.splitlines()], new=text)
+    return Edit((FileEdit(path, "write", (written,)),), frozenset((key, *PATHS)))
 
 
 def is_untold_edit(call: ToolCall) -> bool:
@@ -99,34 +112,21 @@ def patch_in(call: ToolCall) -> Edit | None:
     for key in _PATCHES:
         if isinstance(given.get(key), str) and (found := _of_patch(given[key], key)) is not None:
             return found
-    return _of_command(given)
-
-
-def _of_patch(text: str, key: str) -> Edit | None:
-    files = patched_files(text)
-    return Edit(files, frozenset((key,)), is_patch=True) if files else None
-
-
-def _of_command(given: Mapping[str, Any]) -> Edit | None:
-    """A patch that a shell command carries: `apply_patch <<EOF`."""
+    # What a shell command carries: `apply_patch <<EOF`.
     for key in _COMMANDS:
         value = given.get(key)
         parts = value if isinstance(value, list) else [value]
         text = next((one for one in parts if isinstance(one, str) and "*** Begin Patch" in one), "")
         if "apply_patch" in chain.from_iterable(one.split() for one in parts if isinstance(one, str)):
             files = patched_files(text[text.find("*** Begin Patch") :]) if text else ()
+            # No argument is left out for it: the command may say more than the patch.
             return Edit(files, frozenset(), is_patch=True) if files else None
     return None
 
 
-def _several(parts: Iterable[Mapping[str, Any]], given: Mapping[str, Any]) -> Edit | None:
-    """Changes in one call, of one file or each with a file of its own."""
-    found: dict[str, list[Hunk]] = {}
-    for part in parts:
-        if (hunk := _replacement(part)) is not None:
-            found.setdefault(path_of(part) or path_of(given), []).append(hunk)
-    files = [FileEdit(path, "change", tuple(hunks)) for path, hunks in found.items()]
-    return Edit(files, frozenset(("edits", *PATHS)), is_patch=len(files) > 1) if files else None
+def _of_patch(text: str, key: str) -> Edit | None:
+    files = patched_files(text)
+    return Edit(files, frozenset((key,)), is_patch=True) if files else None
 
 
 def _replacement(given: Mapping[str, Any]) -> Hunk | None:
@@ -150,13 +150,3 @@ def compared(before: Sequence[str], after: Sequence[str]) -> Iterator[Row]:
         else:
             yield from (("-", line) for line in before[a:b])
             yield from (("+", line) for line in after[c:d])
-
-
-def _creation(given: Mapping[str, Any]) -> Edit | None:
-    key = next((key for key in _WRITTEN if isinstance(given.get(key), str)), None)
-    path = path_of(given)
-    if key is None or not path:
-        return None
-    text: str = given[key]
-    hunk = Hunk([("+", line) for line in text.splitlines()], new=text)
-    return Edit((FileEdit(path, "write", (hunk,)),), frozenset((key, *PATHS)))

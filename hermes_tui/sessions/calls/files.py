@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Literal
 
 from hermes_tui.sessions.calls.edits import edits, is_untold_edit, path_of
@@ -18,21 +18,19 @@ def files_touched(calls: Iterable[ToolCall], cwd: str | None) -> dict[str, FileT
     """Each file that the calls named, in the order in which they first did, and whether one of them changed it."""
     found: dict[str, FileTouch] = {}
     for call in calls:
-        edited = edits(call) is not None or is_untold_edit(call)
-        for path in _named(call):
+        change = edits(call)
+        edited = change is not None or is_untold_edit(call)
+        # A patch names its files itself; of other calls, and of one that names none, the arguments do.
+        named: Iterable[str] = ()
+        if change is not None and change.is_patch:
+            named = dict.fromkeys(file.path for file in change.files if file.path)
+        if not named and 0 < len(path := path_of(call.input)) < _LONGEST and "\n" not in path:
+            named = (path,)
+        for path in named:
             path = relative_path(path, cwd)
             if edited or path not in found:
                 found[path] = "edited" if edited else "read"
     return found
-
-
-def _named(call: ToolCall) -> Iterator[str]:
-    """Paths in the arguments; in a patch those of its files."""
-    change = edits(call)
-    if change is not None and change.is_patch:
-        yield from dict.fromkeys(file.path for file in change.files if file.path)
-    elif 0 < len(path := path_of(call.input)) < _LONGEST and "\n" not in path:
-        yield path
 
 
 def relative_path(path: str, directory: str | None) -> str:

@@ -32,22 +32,18 @@ def output_text(output: Any) -> str:
         if all(isinstance(text, str) for text in texts):
             return "\n".join(text for text in texts if isinstance(text, str))
     if isinstance(output, Mapping):
-        return _object_text(output)
+        names = ("output", "stdout", "content", "result")
+        main = next((key for key in names if isinstance(output.get(key), str)), None)
+        if main is not None:
+            # The one text in an object first, then what else it says, one `name: value` a line.
+            more = [
+                f"{key}: {json_text(value)}"
+                for key, value in output.items()
+                if key != main and value not in (None, "", [], {})
+            ]
+            text = str(output[main])
+            return "\n".join([text.removesuffix("\n"), *more] if text else more)
     return json_text(output, indent=2)
-
-
-def _object_text(output: Mapping[str, Any]) -> str:
-    """The one text in an object first, then what else it says, one `name: value` a line."""
-    main = next((key for key in ("output", "stdout", "content", "result") if isinstance(output.get(key), str)), None)
-    if main is None:
-        return json_text(output, indent=2)
-    more = [
-        f"{key}: {json_text(value)}"
-        for key, value in output.items()
-        if key != main and value not in (None, "", [], {})
-    ]
-    text = str(output[main])
-    return "\n".join([text.removesuffix("\n"), *more] if text else more)
 
 
 def _decoded(text: str) -> dict[str, Any] | None:
@@ -70,6 +66,7 @@ def exit_code(output: Any) -> int | None:
         output = decoded
     if isinstance(output, Mapping):
         for key in ("exit_code", "exitCode", "exit", "returncode"):
+            # True is an int, too, and no exit status.
             if isinstance(output.get(key), int) and not isinstance(output[key], bool):
                 return int(output[key])
         metadata = output.get("metadata")

@@ -117,7 +117,12 @@ def _unified(lines: Sequence[str]) -> Iterator[FileEdit]:
                 yield file._replace(hunks=tuple(hunks))
             file, hunks, rows = FileEdit("", "change", ()), [], None
             if heads:
-                file = _named(_name(line), _name(lines[number + 1]))
+                old, new = _name(line), _name(lines[number + 1])
+                if old == _NOTHING:
+                    file = FileEdit(new, "add", ())
+                else:
+                    moved = "" if new in (old, _NOTHING) else new
+                    file = FileEdit(old, "delete" if new == _NOTHING else "change", (), moved)
         elif line.startswith("@@"):
             place, rows = _PLACE.match(line), []
             hunks.append(Hunk(rows, int(place[1]) if place else 0, place[2] if place else line[2:].strip(" @")))
@@ -125,12 +130,6 @@ def _unified(lines: Sequence[str]) -> Iterator[FileEdit]:
             rows.append(_row(line))
     if hunks:
         yield file._replace(hunks=tuple(hunks))
-
-
-def _named(old: str, new: str) -> FileEdit:
-    if old == _NOTHING:
-        return FileEdit(new, "add", ())
-    return FileEdit(old, "delete" if new == _NOTHING else "change", (), "" if new in (old, _NOTHING) else new)
 
 
 def _name(line: str) -> str:

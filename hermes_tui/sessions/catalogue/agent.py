@@ -170,7 +170,7 @@ class AgentSessions:
         listing = SourceListing(lambda: adapter.sources(problems.append), failures)
         found, todo = self._compared(listing.first(), again)
         if listing.more:
-            problems.clear()
+            problems.clear()  # what is wrong is told again when all are listed once more
             found, todo = self._compared(listing.newest(), again)
         try:
             roots = tuple(adapter.roots())
@@ -184,7 +184,7 @@ class AgentSessions:
         for key in self.entries.keys() - found.keys():
             # Not seen because of an unreadable directory, or of newer ones, is not the same as gone.
             entry = self.entries[key]
-            if failures or _is_hidden(key[0], hidden):
+            if failures or (hidden and not hidden.isdisjoint((key[0], *map(str, PurePath(key[0]).parents)))):
                 found[key] = entry
                 continue
             gone = True
@@ -315,7 +315,3 @@ def _distinct(summaries: Iterable[SessionSummary]) -> Sequence[SessionSummary]:
 
 def _length(summary: SessionSummary) -> tuple[float, int, int]:
     return (summary.updated_at.timestamp(), summary.message_count, summary.size)
-
-
-def _is_hidden(path: str, unreadable: Collection[str]) -> bool:
-    return bool(unreadable) and (path in unreadable or any(str(one) in unreadable for one in PurePath(path).parents))

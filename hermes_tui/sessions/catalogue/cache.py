@@ -106,7 +106,14 @@ class CachedSource(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
         if before.source.stamp != self.source.stamp:
             if self.source.session_id or len(self.summaries) < 2 or before.call_problems:
                 return self
-            old, new = ({one.session_id: _used(one) for one in entry.summaries} for entry in (before, self))
+            # What changes with what a session in a database of many used.
+            old, new = (
+                {
+                    one.session_id: (one.updated_at, one.message_count, one.tokens, one.cost, one.models)
+                    for one in entry.summaries
+                }
+                for entry in (before, self)
+            )
             differ = {name for name in old.keys() | new.keys() if old.get(name) != new.get(name)}
             changed = tuple(differ.union(changed))
         return self.counted_as(before, changed)
@@ -115,11 +122,6 @@ class CachedSource(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
         """The same, with the calls that another has."""
         calls, callers, problems = other.calls, other.callers, other.call_problems
         return replace(self, calls=calls, callers=callers, uncounted=uncounted, call_problems=problems)
-
-
-def _used(summary: SessionSummary) -> tuple[object, ...]:
-    """Changes with what a session in a database of many used."""
-    return summary.updated_at, summary.message_count, summary.tokens, summary.cost, summary.models
 
 
 class FirstPicture(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -224,19 +226,17 @@ def save(path: Path, entries: Iterable[CachedSource], picture: FirstPicture = _N
 def _parts(entries: Iterable[CachedSource], picture: FirstPicture, sums: bytes) -> Iterator[bytes | bytearray]:
     """One after the other: of many sessions each is large."""
     yield sums
-    yield _encoded_picture(picture)
+    try:
+        encoded = _ENCODER.encode(picture)
+    except (OverflowError, TypeError, ValueError, RecursionError):
+        # A session that cannot be encoded is missing in the first picture and nowhere else.
+        sessions = tuple(filter(_is_encodable, picture.sessions))
+        encoded = _ENCODER.encode(FirstPicture(sessions=sessions, left=picture.left, labels=picture.labels))
+    yield encoded
+    del encoded  # before the next part is made
     rest = iter(entries)
     while some := tuple(islice(rest, TOGETHER)):
         yield _encoded(some)
-
-
-def _encoded_picture(picture: FirstPicture) -> bytes:
-    """The picture encoded; a session that cannot be is missing in the first picture and nowhere else."""
-    try:
-        return _ENCODER.encode(picture)
-    except (OverflowError, TypeError, ValueError, RecursionError):
-        sessions = tuple(filter(_is_encodable, picture.sessions))
-        return _ENCODER.encode(FirstPicture(sessions=sessions, left=picture.left, labels=picture.labels))
 
 
 def _is_encodable(value: object) -> bool:
@@ -250,7 +250,7 @@ def _is_encodable(value: object) -> bool:
 def _encoded(entries: Iterable[CachedSource]) -> bytearray:
     """An array of the entries, each encoded on its own: one with a number too large for MessagePack is read anew next
     time."""
-    count, found = 0, bytearray(5)
+    count, found = 0, bytearray(5)  # room for the head of the array, which says how many there are
     for entry in entries:
         end = len(found)
         try:

@@ -20,6 +20,7 @@ from hermes_tui.errors import HermesTuiError
 from hermes_tui.sessions.adapters import AdapterBroken, Adapters
 from hermes_tui.sessions.catalogue import cache
 from hermes_tui.sessions.catalogue.agent import AgentSessions, agents_of
+from hermes_tui.sessions.catalogue.saved_list import SavedList
 from hermes_tui.sessions.catalogue.snapshot import Snapshot, newest_first
 from hermes_tui.sessions.catalogue.unreadable import Key
 from hermes_tui.sessions.marks import NO_ONE_MARKED, OwnMarks, with_marks
@@ -30,7 +31,6 @@ __all__ = ["READ_FIRST", "Catalogue"]
 
 READ_FIRST = 60
 """Sources that are read first where nothing is known: more than a screen has lines, for some hold no session."""
-_SAVE_EVERY = 60.0  # seconds between two writes of the cache file while sessions keep changing
 _PROGRESS = 0.3  # the part of its time that a refresh reads in any case, however long what comes before took
 
 
@@ -46,23 +46,17 @@ class Catalogue:
         """`cache_file` None: nothing is kept between runs. `marks` gives the user's own by unified id, the same
         object while there are no others; it raises `HermesTuiError`."""
         self._adapters = adapters
-        self._file = cache_file
+        self._saved = SavedList(cache_file, of_all=adapters.asked is None)
         self._read_marks = marks
         self._marks: Mapping[str, OwnMarks] = NO_ONE_MARKED
         self._known_agents: dict[str, AgentSessions] | None = None
         self._foreign: list[cache.CachedSource] = []
-        self._work = threading.RLock()
+        self._work = threading.RLock()  # `complete` holds it while it asks for a `refresh`
         self._snapshot = Snapshot()
         self._by_id: dict[str, SessionSummary] = {}
-        self._picture: cache.FirstPicture | None = None
-        self._loaded = False
-        self._unsaved = False
-        self._sums: bytes | None = None
         self.seconds: float | None = None
         """Of the processor's time that each `refresh` may take until it has read files; None: as long as it takes."""
         self.shares = True  # equal strings are in memory once: a command that ends soon does without
-        self._saved_at: float | None = None
-        self._own_problem: Problem | None = None
         self._marks_problem: Problem | None = None
         self._published: tuple[object, ...] = (None, None, NO_ONE_MARKED)
         """What the latest snapshot shows besides sessions of the program's own: its problems, the marks."""
@@ -75,12 +69,12 @@ class Catalogue:
     def saved(self) -> Snapshot:
         """What was known when the program last ran, for the first picture; touches no store, imports no adapter."""
         with self._work:
-            if not self._loaded and not self._snapshot.version:
-                wanted = self._adapters.asked
-                sessions = tuple(one for one in self._old_picture().sessions if wanted is None or one.agent in wanted)
+            if not self._saved.is_loaded and not self._snapshot.version:
+                wanted, picture = self._adapters.asked, self._saved.picture
+                sessions = tuple(one for one in picture.sessions if wanted is None or one.agent in wanted)
                 if sessions:
-                    self._marks = self._old_picture().marks
-                    partial = sum(one.partial for one in sessions) + self._old_picture().left
+                    self._marks = picture.marks
+                    partial = sum(one.partial for one in sessions) + picture.left
                     self._show(Snapshot(sessions=sessions, partial=partial))
             return self._snapshot
 
@@ -88,7 +82,7 @@ class Catalogue:
     def labels(self) -> Mapping[str, tuple[str, str]]:
         """Agent name → label and badge as last saved, for the first picture."""
         with self._work:
-            return self._old_picture().labels
+            return self._saved.picture.labels
 
     def glance(self) -> Snapshot:
         """Where nothing is known yet: read only what changed last, whosever it is, so that the beginning of the list
@@ -103,7 +97,8 @@ class Catalogue:
             for agent in {agent for agent, _ in newest}:
                 self._relate(agent, self._agents[agent])
             snapshot = self._publish()
-            self._unsaved = bool(newest)  # not before: half a list is not worth keeping
+            if newest:
+                self._saved.outdate()  # not before: half a list is not worth keeping
             return snapshot
 
     def refresh(
@@ -149,7 +144,8 @@ class Catalogue:
         until = max(begun, time.thread_time() - (1.0 - _PROGRESS) * (seconds or 0.0)) + (seconds or 0.0)
         for at, (_, state, adapter) in enumerate(looked):
             share = None if seconds is None else (until - time.thread_time()) / (len(looked) - at)
-            self._unsaved = state.read_new(adapter, share) or self._unsaved
+            if state.read_new(adapter, share):
+                self._saved.outdate()
 
     def refresh_processes(self) -> Snapshot:
         """Look only at which sessions a process has open; no store is looked at. Raises nothing."""
@@ -165,7 +161,8 @@ class Catalogue:
         with self._work:
             before = self._marks
             snapshot = self._publish()
-            self._unsaved = self._unsaved or (self._loaded and self._marks != before)
+            if self._saved.is_loaded and self._marks != before:
+                self._saved.outdate()
             return snapshot
 
     @property
@@ -241,23 +238,19 @@ class Catalogue:
     def sums(self) -> bytes:
         """What was last added up of the calls, by this process or an earlier one; see `keep`."""
         with self._work:
-            if self._sums is None and self._file is not None:
-                return cache.load_sums(self._file)
-            return self._sums or b""
+            return self._saved.sums
 
     def keep(self, sums: bytes) -> Problem | None:
         """Have this written beside the calls that were read: at once the first time. What is wrong with the place."""
         with self._work:
-            if self._sums is None:
-                self._saved_at = None
-            self._sums, self._unsaved = sums, True
+            self._saved.keep(sums)
             self._save_if_due()
-            return self._own_problem
+            return self._saved.problem
 
     def close(self) -> None:
         """Write what is not yet in the cache file."""
         with self._work:
-            self._saved_at = None
+            self._saved.hurry()
             self._save_if_due()
 
     # Inside -------------------------------------------------------------------------------------------------
@@ -275,26 +268,16 @@ class Catalogue:
             self._known_agents = agents_of(self._adapters.names)
         return self._known_agents
 
-    def _old_picture(self) -> cache.FirstPicture:
-        """What was shown before this process; of agents that were not looked at since it is the latest there is."""
-        if self._picture is None:
-            self._picture = (cache.load_picture(self._file) if self._file else None) or cache.FirstPicture()
-        return self._picture
-
     def _load(self) -> None:
         """Read the cache file once."""
-        if self._loaded:
+        if self._saved.is_loaded:
             return
-        self._loaded = True
-        for entry in cache.load(self._file, self._picture or cache.FirstPicture()) if self._file else ():
+        for entry in self._saved.load():
             state = self._agents.get(entry.source.agent)
             if state is None:
                 self._foreign.append(entry)  # of an agent left out this time: kept for the next
             else:
                 state.restore(entry, shares=self.shares)
-        if self._picture is not None and not self._picture.sessions:
-            # It is lost, or there was none yet.
-            self._unsaved = any(state.entries for state in self._agents.values())
 
     def _sources(self) -> Iterator[tuple[str, Source]]:
         """Of every agent, with its name, as far as they can be listed."""
@@ -315,65 +298,26 @@ class Catalogue:
         except AdapterBroken:
             return  # `_relate` says so
         exact = self._agents[agent].read(adapter, entry.source, exact=True).with_calls_of(entry)
-        with self._work:
+        with self._work:  # not before: others may use the catalogue while a long file is read
             self._agents[agent].completed(key, entry, exact)
-            self._unsaved = True
+            self._saved.outdate()
 
     def _save_if_due(self) -> None:
-        now = time.monotonic()
-        if not self._unsaved or self._file is None:
-            return
-        if self._saved_at is not None and now - self._saved_at < _SAVE_EVERY:
-            return
-        self._saved_at = now
-        kept = [entry for state in self._agents.values() for entry in state.entries.values()]
-        try:
-            cache.save(self._file, [*kept, *self._foreign], self._new_picture(), self.sums)
-            self._own_problem, self._unsaved = None, False  # else tried again: there may be room then
-        except OSError as error:
-            reason = f"the list of sessions cannot be kept for the next start: {error.strerror or error}"
-            self._own_problem = Problem(agent="hermes-tui", path=str(self._file), reason=reason)
+        def picture() -> cache.FirstPicture:
+            return self._saved.new_picture(self._agents.values(), self._adapters.label, self._marks)
 
-    def _new_picture(self) -> cache.FirstPicture:
-        """What is shown now, without processes; agents that this process did not look at are as they were."""
-        old = self._forget_old()
-        looked = [state for state in self._agents.values() if state.place is not None]
-        sessions = [*old.sessions, *(one for state in looked for one in state.related if one.kind != "memory")]
-        labels = dict(old.labels)
-        for state in looked:
-            label, badge = self._adapters.label(state.agent)
-            labels[state.agent] = (label, badge)
-        shown = tuple(sorted(sessions, key=newest_first)[: cache.PICTURED])
-        marks = {one.unified_id: self._marks[one.unified_id] for one in shown if one.unified_id in self._marks}
-        return cache.FirstPicture(sessions=shown, left=len(sessions) - len(shown), labels=labels, marks=marks)
-
-    def _forget_old(self) -> cache.FirstPicture:
-        """Drop from the old picture what this process looked at itself, and agents that are not installed any more;
-        what is left of it."""
-        looked = {name for name, state in self._agents.items() if state.place is not None}
-        if self._picture is None and self._file and self._adapters.asked is None and len(looked) == len(self._agents):
-            self._picture = cache.load_labels(self._file)
-        old = self._old_picture()
-        left = tuple(
-            one
-            for one in old.sessions
-            if one.agent not in looked and (self._adapters.asked is not None or one.agent in self._agents)
-        )
-        if len(left) != len(old.sessions):
-            self._picture = cache.FirstPicture(sessions=left, labels=old.labels)
-        return self._picture or old
+        self._saved.save_if_due(lambda: [*self.entries(), *self._foreign], picture)
 
     def _publish(self) -> Snapshot:
         self._save_if_due()
-        shown = (self._own_problem, self.marks, self._marks_problem)
+        shown = (self._saved.problem, self.marks, self._marks_problem)
         # All are asked: each forgets its news by that.
         news = [state.take_news() for state in self._agents.values()]
         if not any(news) and all(one is other for one, other in zip(shown, self._published, strict=True)):
             return self._snapshot
         self._published = shown
-        if self._picture is not None:
-            self._forget_old()
         states = self._agents.values()
+        self._saved.forget_shown(states)
         problems = sorted((one for state in states for one in state.problems), key=lambda one: (one.agent, one.path))
         by_id = {one.unified_id: one for state in states for one in state.sessions}
         everything = sorted(by_id.values(), key=newest_first)
@@ -382,7 +326,7 @@ class Catalogue:
             Snapshot(
                 sessions=sessions,
                 memories=tuple(one for one in everything if one.kind == "memory" and not one.gone),
-                problems=(*problems, *(one for one in (self._own_problem, self._marks_problem) if one is not None)),
+                problems=(*problems, *(one for one in (self._saved.problem, self._marks_problem) if one is not None)),
                 places=tuple(state.place for state in states if state.place is not None),
                 partial=sum(one.partial for one in sessions),
                 unread=sum(state.unread for state in states),

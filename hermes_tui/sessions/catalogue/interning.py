@@ -6,7 +6,6 @@ A third of what a long list takes in memory would be such repetitions. The value
 from __future__ import annotations
 
 from sys import intern
-from typing import Any
 
 from msgspec.structs import force_setattr
 
@@ -42,12 +41,8 @@ def share_strings(entry: CachedSource) -> None:
             force_setattr(summary, "preview", summary.title)
         if summary.updated_at == summary.created_at:
             force_setattr(summary, "updated_at", summary.created_at)
-        _share_facts(summary.raw)
-
-
-def _share_facts(raw: dict[str, Any]) -> None:
-    for name, value in raw.items():
-        if type(value) is str and len(value) < _SHORT:
-            raw[name] = intern(value)
-        elif type(value) is list:  # directories, branches
-            value[:] = [intern(one) if type(one) is str else one for one in value]
+        for name, value in summary.raw.items():
+            if type(value) is str and len(value) < _SHORT:
+                summary.raw[name] = intern(value)
+            elif type(value) is list:  # directories, branches
+                value[:] = [intern(one) if type(one) is str else one for one in value]

@@ -26,25 +26,22 @@ def rows_of(messages: Sequence[Message]) -> list[tuple[HectorMessage, list[int]]
     for index, message in enumerate(messages):
         if found and message.id == f"{found[-1][0].message_id}.{len(found[-1][1])}":
             found[-1][1].append(index)
-        else:
-            found.append((_stored(message), [index]))
+            continue
+        role: NativeRole = "ROLE_AGENT"
+        if message.role == "user":
+            role = "ROLE_USER"
+        elif message.role == "system":
+            role = "ROLE_UNSPECIFIED"
+        row = HectorMessage(
+            role=role,
+            text=message.content,
+            message_id=message.id,
+            author=AUTHORS[role],
+            has_message=message.kind != "notice",
+            kept_from=message.kept_from,
+        )
+        found.append((row, [index]))
     return found
-
-
-def _stored(message: Message) -> HectorMessage:
-    role: NativeRole = "ROLE_AGENT"
-    if message.role == "user":
-        role = "ROLE_USER"
-    elif message.role == "system":
-        role = "ROLE_UNSPECIFIED"
-    return HectorMessage(
-        role=role,
-        text=message.content,
-        message_id=message.id,
-        author=AUTHORS[role],
-        has_message=message.kind != "notice",
-        kept_from=message.kept_from,
-    )
 
 
 def hector_seen(messages: Sequence[Message], choice: WindowChoice) -> tuple[list[bool], list[int], str]:
@@ -52,16 +49,6 @@ def hector_seen(messages: Sequence[Message], choice: WindowChoice) -> tuple[list
     known besides."""
     rows = rows_of(messages)
     stored = [row for row, _ in rows]
-    loaded, checkpoints, note = _loaded(stored, choice)
-    seen = [False] * len(messages)
-    kept = {id(row) for row in loaded}
-    for row, places in rows:
-        for place in places:
-            seen[place] = id(row) in kept
-    return seen, [rows[index][1][0] for index in checkpoints], note
-
-
-def _loaded(rows: Sequence[HectorMessage], choice: WindowChoice) -> tuple[Sequence[HectorMessage], list[int], str]:
     generation, note = choice.generation, ""
     name = choice.strategy or ("" if generation == "v2" else "summary_buffer")
     if generation in ("v0", "v1") and name == "buffer_window":
@@ -70,7 +57,12 @@ def _loaded(rows: Sequence[HectorMessage], choice: WindowChoice) -> tuple[Sequen
     elif generation in ("v0", "v1", "doc") and name == "token_window":
         note = _UNKNOWN
     settings = StrategySettings(strategy=name, window_size=choice.size, budget=choice.tokens, target=choice.target)
-    service = InMemorySessionService("", {_SESSION: rows})
+    service = InMemorySessionService("", {_SESSION: stored})
     loaded = strategy_of(settings, None, generation).load_state(_SESSION, service)
-    checkpoints = [index for index, row in enumerate(rows) if HABITS[generation].is_summary(row)]
-    return loaded.messages, checkpoints, note
+    checkpoints = [places[0] for row, places in rows if HABITS[generation].is_summary(row)]
+    seen = [False] * len(messages)
+    kept = {id(row) for row in loaded.messages}
+    for row, places in rows:
+        for place in places:
+            seen[place] = id(row) in kept
+    return seen, checkpoints, note

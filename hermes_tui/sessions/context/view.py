@@ -111,7 +111,14 @@ def context_view(
         if choice.strategy is not None:
             seen = _window(messages, seen, choice)
         note = ""
-    last = _last_call(messages, seen)
+    # The last message that says what its call used. Not what stands for several calls: notices and sums.
+    calls = (
+        one
+        for one, is_seen in zip(reversed(messages), reversed(seen), strict=True)
+        if is_seen and one.role == "assistant" and one.kind == "message"
+        if one.token_usage is not None and one.token_usage.total
+    )
+    last = next(calls, None)
     in_force = [number for number, index in enumerate(marks, 1) if seen[index]]
     return ContextView(
         seen=tuple(seen),
@@ -137,21 +144,6 @@ def gauged(view: ContextView) -> ContextView:
     return replace(view, model_window=window_of(view.model) or 0)
 
 
-def _last_call(messages: Sequence[Message], seen: Sequence[bool]) -> Message | None:
-    """The last message that says what its call used. Not what stands for several calls: notices and sums."""
-    for message, is_seen in zip(reversed(messages), reversed(seen), strict=True):
-        usage = message.token_usage
-        if (
-            is_seen
-            and message.role == "assistant"
-            and message.kind == "message"
-            and usage is not None
-            and usage.total
-        ):
-            return message
-    return None
-
-
 def _since_compaction(agent: str, messages: Sequence[Message], marks: Sequence[int]) -> list[bool]:
     """What is live since the last compaction, and what that left as it was."""
     start = marks[-1] if marks else 0
@@ -164,19 +156,15 @@ def _since_compaction(agent: str, messages: Sequence[Message], marks: Sequence[i
         for index in range(first, start):
             seen[index] = messages[index].visibility == "live"
     if agent == "codex":
-        _keep_prompts(messages, seen, start)
+        # Codex begins anew with the user's own earlier words, the newest first, and the summary.
+        left = _CODEX_PROMPTS
+        for index in range(start - 1, -1, -1):
+            if messages[index].is_prompt and messages[index].visibility == "live":
+                if left <= 0:
+                    break
+                seen[index] = True  # the one that no longer fits is cut, not dropped
+                left -= text_tokens(messages[index].content)
     return seen
-
-
-def _keep_prompts(messages: Sequence[Message], seen: list[bool], start: int) -> None:
-    """Codex begins anew with the user's own earlier words, the newest first, and the summary."""
-    left = _CODEX_PROMPTS
-    for index in range(start - 1, -1, -1):
-        if messages[index].is_prompt and messages[index].visibility == "live":
-            if left <= 0:
-                return
-            seen[index] = True  # the one that no longer fits is cut, not dropped
-            left -= text_tokens(messages[index].content)
 
 
 def _window(messages: Sequence[Message], seen: Sequence[bool], choice: WindowChoice) -> list[bool]:

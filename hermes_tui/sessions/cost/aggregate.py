@@ -89,20 +89,18 @@ class _Till:
             places[call.model, call.provider, None if moment is None else int(moment // _QUARTER)].append(call)
         for place, some in places.items():
             if self._recorded:
-                yield place, self._as_recorded(some)
+                total = _Sum()
+                total.take(some)
+                # Money of runs belongs to no single call: it is added by `Accounts`.
+                for call in some if self._native else ():
+                    if call.usd is not None:
+                        total.pay(call.usd, estimated=call.estimated)
+                    elif self._by_call and call.model not in self._known:
+                        total.unpriced_tokens += _tokens(call)
+                yield place, total
             else:
                 for total in self._estimated(some):
                     yield place, total
-
-    def _as_recorded(self, calls: Sequence[Usage]) -> _Sum:
-        total = _Sum()
-        total.take(calls)
-        for call in calls if self._native else ():
-            if call.usd is not None:
-                total.pay(call.usd, estimated=call.estimated)
-            elif self._by_call and call.model not in self._known:
-                total.unpriced_tokens += _tokens(call)
-        return total
 
     def _estimated(self, calls: Sequence[Usage]) -> Iterator[_Sum]:
         """By tier; the calls are all of one model."""
@@ -146,8 +144,18 @@ class Accounts:
         runs = self._runs.get(session.unified_id, ())
         total = self._add(session, own, runs)
         if runs and not _is_native(own):
+            # The tokens of a run are those of the calls in the session's record, where it has any.
+            is_empty = not any(True for _ in own)
             for run in runs:
-                self._add_run(session, run, with_tokens=not any(True for _ in own))
+                if run.cost is None:
+                    continue
+                moment = run.time if run.time is not None else session.created_at.timestamp()
+                spent = self._sums[session.unified_id, run.model or session.model or "", *self._days_of(moment), ""]
+                spent.usd += run.cost.total_usd or 0.0
+                if is_empty:
+                    used = _Sum()
+                    used.take((run.cost.usage(session.session_id),))
+                    spent.merge(used)
         return _cost(total, own, runs)
 
     def rows(self) -> tuple[SpendRow, ...]:
@@ -172,21 +180,11 @@ class Accounts:
                 self._sums[session.unified_id, model or "", *days, origin].merge(total)
                 whole.merge(total)
             if len(new) < len(some):
+                # Counted with another session, though they are part of what this one cost by itself.
                 for _, total in till.sums(one for one in some if one.key and hash(one.identity) in seen):
                     whole.merge(total)
         seen.update(met)
         return whole
-
-    def _add_run(self, session: SessionSummary, run: Run, *, with_tokens: bool) -> None:
-        if run.cost is None:
-            return
-        moment = run.time if run.time is not None else session.created_at.timestamp()
-        total = self._sums[session.unified_id, run.model or session.model or "", *self._days_of(moment), ""]
-        total.usd += run.cost.total_usd or 0.0
-        if with_tokens:
-            used = _Sum()
-            used.take((run.cost.usage(session.session_id),))
-            total.merge(used)
 
     def _days_of(self, moment: float) -> tuple[str, str]:
         quarter = int(moment // _QUARTER)

@@ -1,6 +1,6 @@
 """The costs of all sessions, updated as sessions change, kept between runs.
 
-Any thread may call any method; one works at a time.
+Any thread may call any method. One adds up at a time, and who asks for what was added up before waits for none.
 """
 
 from __future__ import annotations
@@ -41,6 +41,8 @@ _QUICK = 32 << 20
 _ENCODER = msgspec.msgpack.Encoder()
 _SUMMARY = msgspec.msgpack.Decoder(SpendSummary)
 _PRICES = msgspec.msgpack.Decoder(SpendPrices)
+_NOT_TWICE = 20_000
+"""Rows of a sheet that is let go of before there is the next: who asks for it meanwhile waits."""
 _FEW = 8
 """Sessions of one source whose calls are decoded anew for each: a long one has thousands of them."""
 _NO_CALLS: tuple[object, Mapping[str, Sequence[Usage]]] = (None, {})
@@ -54,22 +56,26 @@ class CostCache:
         self._catalogue = catalogue
         self._adapters = adapters
         self._own_prices = own_prices
-        self._work = threading.RLock()
+        self._work = threading.RLock()  # whoever holds it asks for `last` and `prices`, which take it, too
+        """Held while something is added up."""
         self._sheet: SpendSummary | None = None
+        self._emptied: SpendSummary | None = None
+        """What stands in the place of a very long sheet until there is another."""
         self._prices: Prices | None = None
         self._books: dict[str, _Book] = {}
         self._unreadable = Unreadable[Key]()
         """What could not be added up."""
         self._split = _NO_CALLS
         """Calls as an entry has them, and by session, while they are added up."""
-        self._index: tuple[Mapping[str, tuple[int, ...]], RunIndex] = ({}, RunIndex())
+        self._index = RunIndex()
 
     def refresh(self) -> SpendSummary:
         """The sheet of the sessions as last listed; reads only what changed, as long as the catalogue may."""
         with self._work:
-            sheet = self.current()
+            entries, sessions = self._listed()
+            runs = self._read_index(sessions)
+            sheet = self._current(entries, sessions, runs)
             if sheet is None:
-                entries, sessions = self._listed()
                 counted = read_calls(entries, self._adapters, self._catalogue.seconds, self._is_due)
                 changed = [(old, new) for old, new in zip(entries, counted, strict=True) if old is not new]
                 for _, new in changed:
@@ -77,9 +83,10 @@ class CostCache:
                         self._unreadable.failed(key_of(new.source), new.source)
                 self._unreadable.keep({key_of(one.source) for one in counted if one.call_problems})
                 self._catalogue.update(changed)
-                self._sheet = replace(self.last(), key=b"", rows=())  # of very many sessions they are not there twice
-                sheet = self._sheet = self._kept(self._add_up(counted, sessions))
-                self._split = _NO_CALLS
+                if len(self.last().rows) > _NOT_TWICE:
+                    self._sheet = self._emptied = replace(self.last(), key=b"", rows=())
+                sheet = self._sheet = self._kept(self._add_up(counted, sessions, runs))
+                self._split, self._emptied = _NO_CALLS, None
             return sheet
 
     def some(self, sessions: Sequence[SessionSummary]) -> Mapping[str, Cost | None]:
@@ -87,7 +94,7 @@ class CostCache:
         many those that there is no time for are missing (`read_calls`). Of the sheet only these costs change."""
         with self._work:
             entries, listed = self._listed()
-            runs = _by_session(self._read_index(listed))
+            runs = self._read_index(listed).by_session()
             found = {one.unified_id: one for one in sessions}
             paths = {one.path for one in sessions}
             for one in entries:
@@ -107,7 +114,7 @@ class CostCache:
             # What was read only now is known from here on, and what the sheet says of it is of calls before these.
             stale = {name for name, (entry, own) in there.items() if not before[id(entry)].counts(own)}
             sheet = self.last()
-            if sheet.edition in ("", self.prices.edition):
+            if sheet.edition in ("", self.prices.edition):  # none was made yet, or one with these prices
                 told = replace(
                     sheet,
                     own={**{name: cost for name, cost in sheet.own.items() if name not in stale}, **costs},
@@ -118,21 +125,27 @@ class CostCache:
                 if told != sheet:
                     self._sheet = self._kept(told)
                     return costs
-            if any(one is not old for one, old in zip(counted, wanted, strict=True)):
+            if any(one is not old for one, old in zip(counted, wanted, strict=True)):  # read anew: kept, too
                 self._catalogue.keep(self._catalogue.sums)
             return costs
 
     def current(self) -> SpendSummary | None:
         """The sheet, if nothing has changed since it was made."""
-        with self._work:
-            sheet = self.last()
-            entries, sessions = self._listed()
-            self._read_index(sessions)
-            again = any(one.call_problems and self._is_due(one) for one in entries)
-            return sheet if not again and sheet.key == self._key(entries, sessions) else None
+        entries, sessions = self._listed()
+        return self._current(entries, sessions, self._read_index(sessions))
+
+    def _current(
+        self, entries: Sequence[CachedSource], sessions: Sequence[SessionSummary], runs: RunIndex
+    ) -> SpendSummary | None:
+        sheet = self.last()
+        again = any(one.call_problems and self._is_due(one) for one in entries)
+        return sheet if not again and sheet.key == self._key(entries, sessions, runs) else None
 
     def last(self) -> SpendSummary:
         """The sheet as it was last made, by this process or an earlier one."""
+        sheet = self._sheet
+        if sheet is not None and sheet is not self._emptied:
+            return sheet
         with self._work:
             if self._sheet is None:
                 self._sheet = self._decoded(_SUMMARY)
@@ -160,7 +173,7 @@ class CostCache:
             sheet = self.last()
             if sheet.edition != self.prices.edition:
                 return {}
-            runs = _by_session(self._read_index(sessions))
+            runs = self._read_index(sessions).by_session()
             listed = ListedSessions(one for one in sessions if one.unified_id in sheet.own)
             found: dict[str, Cost | None] = {}
             changed: set[str] = set()
@@ -176,19 +189,19 @@ class CostCache:
 
     def tags(self, sessions: Sequence[SessionSummary]) -> Mapping[tuple[str, str], tuple[str, ...]]:
         """(agent, session id) → tags that agent-mux's run index has for it."""
-        with self._work:
-            return self._read_index(sessions).tags()
+        return self._read_index(sessions).tags()
 
     def runs(self, session: SessionSummary) -> Sequence[Run]:
         """The runs that agent-mux recorded of a session."""
-        with self._work:
-            return _by_session(self._read_index((session,))).get(session.unified_id, ())
+        return self._read_index((session,)).by_session().get(session.unified_id, ())
 
     @property
     def prices(self) -> Prices:
         """The prices in force."""
+        if (made := self._prices) is not None:
+            return made
         with self._work:
-            if self._prices is None:
+            if self._prices is None:  # another thread may have made them meanwhile
                 prices = Prices(self._own_prices)
                 known = self._decoded(_PRICES) if self._sheet is None else self._sheet
                 if known.edition == prices.edition:
@@ -209,9 +222,10 @@ class CostCache:
     def _read_index(self, sessions: Iterable[SessionSummary]) -> RunIndex:
         directories = dict.fromkeys(one.cwd for one in sessions if one.cwd)
         files = index_files(self._adapters.environment, directories)
-        if files != self._index[0]:
-            self._index = (files, read_index(files) if files else RunIndex())
-        return self._index[1]
+        runs = self._index  # that of another thread may be there at any moment
+        if files != runs.files:
+            self._index = runs = read_index(files)
+        return runs
 
     def _decoded(self, decoder: msgspec.msgpack.Decoder[S]) -> S:
         """What was kept of the sheet, as far as the decoder takes it; empty where there is none."""
@@ -221,12 +235,12 @@ class CostCache:
             # Damaged, or of another version: all is added up again.
             return decoder.type()
 
-    def _key(self, entries: Iterable[CachedSource], sessions: Sequence[SessionSummary]) -> bytes:
+    def _key(self, entries: Iterable[CachedSource], sessions: Sequence[SessionSummary], runs: RunIndex) -> bytes:
         """Changes with every source and whether its calls are there, with the prices, with the zone that days are
         counted in, and with what the sessions are to each other."""
         digest = hashlib.blake2b(digest_size=16)
         digest.update(repr((len(sessions), self.prices.edition, time.tzname, time.timezone, time.altzone)).encode())
-        digest.update(repr(sorted(self._index[0].items())).encode())
+        digest.update(repr(sorted(runs.files.items())).encode())
         for one in entries:
             counted = one.calls is not None and not one.uncounted
             stamp = (*key_of(one.source), one.source.stamp, one.exact, counted, bool(one.stale))
@@ -241,9 +255,10 @@ class CostCache:
             problem = self._catalogue.keep(b"")
         return sheet if problem is None else replace(sheet, problems=(*sheet.problems, problem))
 
-    def _add_up(self, entries: Sequence[CachedSource], sessions: Sequence[SessionSummary]) -> SpendSummary:
-        index = self._index[1]
-        runs = _by_session(index)
+    def _add_up(
+        self, entries: Sequence[CachedSource], sessions: Sequence[SessionSummary], index: RunIndex
+    ) -> SpendSummary:
+        runs = index.by_session()
         by_id = {one.unified_id: one for one in sessions}
         chosen, copies = counted_at(entries, sessions)
         told = {name: one for name, one in chosen.items() if one[0].calls or name in runs}
@@ -255,7 +270,7 @@ class CostCache:
         problems = [one for entry in entries for one in (*entry.unread, *entry.call_problems)]
         left = sum(not (entry.is_counted or entry.call_problems) for entry in entries)
         return SpendSummary(
-            key=b"" if left else self._key(entries, sessions),
+            key=b"" if left else self._key(entries, sessions, index),
             left=left,
             rows=self._rows(sorted((by_id[name] for name in self._books), key=_owner), chosen, runs),
             own={**dict.fromkeys(chosen), **own},
@@ -313,14 +328,6 @@ class CostCache:
         for row in accounts.rows():
             rows[row.unified_id] = (*rows[row.unified_id], row)
         return tuple(row for session in sessions for row in rows[session.unified_id])
-
-
-def _by_session(index: RunIndex) -> Mapping[str, Sequence[Run]]:
-    found: dict[str, list[Run]] = {}
-    for run in index.runs:
-        if run.session_id:
-            found.setdefault(unified_id(run.agent, run.session_id), []).append(run)
-    return found
 
 
 def _owner(session: SessionSummary) -> tuple[bool, float, str]:

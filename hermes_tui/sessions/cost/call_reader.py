@@ -112,28 +112,23 @@ def _ask(
     """What the adapter finds in a source, of all sessions if `ids` is None."""
     if entry.summaries and (ids is None or ids):
         reader = adapter(entry.source.agent)
-        if is_cut(entry.problems) and not reader.sums_at_once:
-            yield from _some(reader, entry, ids, report)
-        else:
+        if not is_cut(entry.problems) or reader.sums_at_once:
             yield from reader.usage(entry.source, report, ids)
-
-
-def _some(
-    adapter: Adapter, entry: CachedSource, ids: Collection[str] | None, report: Callable[[Problem], None]
-) -> Iterator[Usage]:
-    """The same of a source with more sessions than can be listed, the newest first, as far as that comes."""
-    wanted = [
-        one.session_id for one in sorted(entry.summaries, key=newest_first) if ids is None or one.session_id in ids
-    ]
-    stint = Stint()
-    for number, session_id in enumerate(wanted):
-        if stint.over:
-            reason = (
-                f"there are too many sessions to add up: {number:,} of the {len(wanted):,} in the list are, no more"
-            )
-            report(Problem(agent=adapter.name, path=entry.source.path, reason=reason))
-            break
-        yield from adapter.usage(entry.source, report, (session_id,))
+            return
+        # Of a source with more sessions than can be listed the newest come first, as far as the time goes.
+        wanted = [
+            one.session_id
+            for one in sorted(entry.summaries, key=newest_first)
+            if ids is None or one.session_id in ids
+        ]
+        stint = Stint()
+        for number, session_id in enumerate(wanted):
+            if stint.over:
+                done = f"{number:,} of the {len(wanted):,} in the list are, no more"
+                reason = f"there are too many sessions to add up: {done}"
+                report(Problem(agent=reader.name, path=entry.source.path, reason=reason))
+                break
+            yield from reader.usage(entry.source, report, (session_id,))
 
 
 def _answer(question: CallsQuestion) -> CallsAnswer:

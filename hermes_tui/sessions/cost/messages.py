@@ -28,16 +28,14 @@ def with_costs(
     if cost is None or not cost.estimated:
         return replace(session, cost=cost)
     now = time.time()
-    return replace(session, cost=cost, messages=tuple(_priced(session, one, prices, now) for one in session.messages))
-
-
-def _priced(session: Session, message: Message, prices: Prices, now: float) -> Message:
-    tokens = message.token_usage
-    if message.cost is not None or tokens is None:
-        return message
-    usage = usage_of(message)
-    tariff = prices.of(usage.model or session.model)
-    if tariff is None:
-        return message
-    cost = Cost.of(tokens, price(tariff, usage, now), estimated=True)
-    return replace(message, cost=cost)
+    messages: list[Message] = []
+    for message in session.messages:
+        tokens = message.token_usage
+        priced = message
+        if message.cost is None and tokens is not None:
+            usage = usage_of(message)
+            tariff = prices.of(usage.model or session.model)
+            if tariff is not None:
+                priced = replace(message, cost=Cost.of(tokens, price(tariff, usage, now), estimated=True))
+        messages.append(priced)
+    return replace(session, cost=cost, messages=tuple(messages))

@@ -89,7 +89,15 @@ def overview(
     whole = total_cost(sheet, sessions, CostOptions())
     last_month = today.replace(day=1) - timedelta(days=1)
     first = _first_day(span, by_day, today)
-    spent = sheet if span == "all time" else _since(sheet, first)
+    spent = sheet
+    if span != "all time":
+        # What was spent from that local day on. Of what nobody knows the day it cannot be told.
+        day = str(first)
+        spent = replace(
+            sheet,
+            rows=tuple(row for row in sheet.rows if row.local_day != UNKNOWN and row.local_day >= day),
+            strangers=tuple(run for run in sheet.strangers if run.time is not None and days_of(run.time)[1] >= day),
+        )
     ranks: dict[Kind, tuple[Rank, ...]] = {
         kind: tuple(
             Rank(kind, one.key, _label(kind, one, by_id), _figure(one), one.sessions)
@@ -124,19 +132,9 @@ def _first_day(span: Span, by_day: Mapping[str, CostBreakdown], today: date) -> 
     return min([today, *(date.fromisoformat(day) for day in days)])
 
 
-def _since(sheet: SpendSummary, first: date) -> SpendSummary:
-    """What of it was spent from that local day on. Of what nobody knows the day it cannot be told."""
-    day = str(first)
-    return replace(
-        sheet,
-        rows=tuple(row for row in sheet.rows if row.local_day != UNKNOWN and row.local_day >= day),
-        strangers=tuple(run for run in sheet.strangers if run.time is not None and days_of(run.time)[1] >= day),
-    )
-
-
 def _bars(by_day: Mapping[str, CostBreakdown], first: date, today: date) -> tuple[tuple[date, float], ...]:
     number = (today - first).days + 1
-    step = -(-number // _BARS)
+    step = -(-number // _BARS)  # rounded up, as is the number of bars
     bars = [0.0] * -(-number // step)
     for key, one in by_day.items():
         if key != UNKNOWN and 0 <= (at := (date.fromisoformat(key) - first).days) < number:
@@ -178,23 +176,16 @@ def _dearest(groups: Mapping[str, CostBreakdown], by_id: Mapping[str, SessionSum
     for key, one in groups.items():
         if one.sessions and (one.total_usd or one.unpriced_tokens):
             families.setdefault(conversation_of(by_id[key], by_id) if key in by_id else key, []).append(one)
-    found = [
-        Rank(
-            "session",
-            head,
-            _title([by_id[key] for key in (head, *(one.key for one in some)) if key in by_id]) or head,
-            _sum(map(_figure, some)),
-            tuple(
-                dict.fromkeys((*([head] if head in by_id else ()), *(name for one in some for name in one.sessions)))
-            ),
-        )
-        for head, some in families.items()
-    ]
+    found: list[Rank] = []
+    for head, some in families.items():
+        family = [by_id[key] for key in (head, *(one.key for one in some)) if key in by_id]
+        # The title is that of the latest part that has one, as in the list; a helper's is not asked for.
+        parts = [one for one in family if one.kind != "subagent"]
+        parts.sort(key=lambda one: one.updated_at, reverse=True)
+        title = next((one.title for one in parts if one.title), head)
+        names = (name for one in some for name in one.sessions)
+        # The first part stands first, also where only a helper of it spent anything.
+        sessions = tuple(dict.fromkeys((*([head] if head in by_id else ()), *names)))
+        found.append(Rank("session", head, title, _sum(map(_figure, some)), sessions))
     found.sort(key=lambda rank: (-rank.figure.usd, rank.key))
     return tuple(found[:_DEAREST])
-
-
-def _title(family: Sequence[SessionSummary]) -> str:
-    """As the list has it: of the latest part that has one; a helper's is not asked for."""
-    parts = sorted((one for one in family if one.kind != "subagent"), key=lambda one: one.updated_at, reverse=True)
-    return next((one.title for one in parts if one.title), "")

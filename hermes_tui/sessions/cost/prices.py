@@ -17,8 +17,7 @@ from hermes_tui.config import Price
 from hermes_tui.sessions.cost.rates import Rate, Tariff, Tier
 
 if TYPE_CHECKING:
-    from genai_prices.data_snapshot import DataSnapshot
-    from genai_prices.types import ConditionalPrice, ModelInfo, ModelPrice
+    from genai_prices.types import ModelInfo, ModelPrice
 
 __all__ = ["Prices", "listed_models", "tariff_of"]
 
@@ -31,7 +30,12 @@ class Prices:
     """Finds what a model costs. `known` is what an earlier run found out (`Prices.found`)."""
 
     def __init__(self, own: Mapping[str, Price], known: Mapping[str, Tariff | None] | None = None) -> None:
-        self._own = {name: _own_tariff(price) for name, price in own.items()}
+        self._own: dict[str, Tariff] = {}
+        for name, price in own.items():
+            # What the user gives no price of its own costs as much as other input.
+            read = price.input if price.cache_read is None else price.cache_read
+            write = price.input if price.cache_write is None else price.cache_write
+            self._own[name] = (Rate((Tier(-1, price.input, price.output, read, write, write, price.output),)),)
         self.found: dict[str, Tariff | None] = dict(known or {})
         """Model (with its provider, where one is known) → its prices; None where the package has none."""
         self.edition = repr((edition_of_list(), sorted(self._own.items())))
@@ -43,16 +47,17 @@ class Prices:
         try:
             return self._asked[model, provider]
         except KeyError:
-            tariff = self._asked[model, provider] = self._own.get(model or "") or self._listed(model, provider)
+            tariff = self._own.get(model or "")
+            if tariff is None and model:
+                key = f"{provider or ''}\n{model}"
+                if key not in self.found:
+                    # By the provider, where the list knows it; then by the name alone, and by a name of the form
+                    # `provider/model`.
+                    listed = map(tariff_of, listed_models(model, provider))
+                    self.found[key] = next((one for one in listed if one is not None), None)
+                tariff = self.found[key]
+            self._asked[model, provider] = tariff
             return tariff
-
-    def _listed(self, model: str | None, provider: str | None) -> Tariff | None:
-        if not model:
-            return None
-        key = f"{provider or ''}\n{model}"
-        if key not in self.found:
-            self.found[key] = _look_up(model, provider)
-        return self.found[key]
 
 
 def edition_of_list() -> str:
@@ -62,19 +67,6 @@ def edition_of_list() -> str:
         return ""
     status = Path(found.origin).with_name("data.py").stat()
     return f"{status.st_size} {status.st_mtime_ns}"
-
-
-def _own_tariff(own: Price) -> Tariff:
-    read = own.input if own.cache_read is None else own.cache_read
-    write = own.input if own.cache_write is None else own.cache_write
-    return (Rate((Tier(-1, own.input, own.output, read, write, write, own.output),)),)
-
-
-def _look_up(model: str, provider: str | None) -> Tariff | None:
-    """By the provider, where the list knows it; then by the name alone, and by a name of the form
-    `provider/model`."""
-    tariffs = map(tariff_of, listed_models(model, provider))
-    return next((tariff for tariff in tariffs if tariff is not None), None)
 
 
 def listed_models(model: str, provider: str | None) -> Iterator[ModelInfo]:
@@ -93,32 +85,30 @@ def listed_models(model: str, provider: str | None) -> Iterator[ModelInfo]:
     if slash:
         ways += [(before, after), ("openrouter", model)]
     for by, name in ways:
-        if (found := _find(snapshot, name, by)) is not None:
-            yield found
-
-
-def _find(snapshot: DataSnapshot, model: str, provider: str | None) -> ModelInfo | None:
-    try:
-        return snapshot.find_provider_model(model, None, provider, None)[1]
-    except LookupError:
-        return None
+        try:
+            found = snapshot.find_provider_model(name, None, by, None)[1]
+        except LookupError:
+            continue
+        yield found
 
 
 def tariff_of(model: ModelInfo) -> Tariff | None:
     """The list's prices of a model as plain numbers; None where it has none for input or output."""
     prices = model.prices
-    rates = [_rate(one) for one in prices] if isinstance(prices, list) else [_rate_of(prices)]
+    rates: list[Rate | None] = []
+    if isinstance(prices, list):
+        for one in prices:
+            since = -inf
+            hours: tuple[float, float] | None = None
+            constraint: Any = one.constraint
+            if hasattr(constraint, "start_date"):
+                since = datetime.combine(constraint.start_date, datetime.min.time(), UTC).timestamp()
+            elif constraint is not None:
+                hours = (_second(constraint.start_time), _second(constraint.end_time))
+            rates.append(_rate_of(one.prices, since, hours))
+    else:
+        rates.append(_rate_of(prices))
     return None if not rates or any(rate is None for rate in rates) else tuple(rate for rate in rates if rate)
-
-
-def _rate(conditional: ConditionalPrice) -> Rate | None:
-    since, hours = -inf, None
-    constraint: Any = conditional.constraint
-    if hasattr(constraint, "start_date"):
-        since = datetime.combine(constraint.start_date, datetime.min.time(), UTC).timestamp()
-    elif constraint is not None:
-        hours = (_second(constraint.start_time), _second(constraint.end_time))
-    return _rate_of(conditional.prices, since, hours)
 
 
 def _second(time: Any) -> float:

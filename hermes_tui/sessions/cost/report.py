@@ -8,7 +8,7 @@ of the model call; tags count a session in each of them, so that they may add up
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from datetime import date, datetime
 from typing import Literal, get_args
 
@@ -85,6 +85,7 @@ class CostOptions(Struct, frozen=True, kw_only=True):
 class _Totals(Struct, kw_only=True, rename="camel", omit_defaults=True):
     """What both a whole and a group of it have. Money in US dollars."""
 
+    # By factories: `omit_defaults` would leave out a plain 0, and a figure is told also where it is 0.
     total_usd: float = field(default_factory=float)
     input_tokens: int = field(default_factory=int)
     output_tokens: int = field(default_factory=int)
@@ -110,7 +111,7 @@ class CostBreakdown(_Totals):
 
 
 def _nothing() -> tuple[str, ...]:
-    return ()
+    return ()  # msgspec knows `tuple` itself for empty, and would leave the field out
 
 
 class CostSummary(_Totals, kw_only=True):
@@ -131,13 +132,19 @@ def total_cost(sheet: SpendSummary, sessions: Iterable[SessionSummary], options:
     models: dict[str, list[str]] = {}
     for row in sheet.rows if options.model is not None else ():
         models.setdefault(row.unified_id, []).append(row.model)
-    chosen = {
-        one.unified_id: one
-        for one in sessions
-        if one.unified_id not in sheet.copies
-        and options.agent in (None, one.agent)
-        and matches(_completed(one, sheet, models.get(one.unified_id, ())), wanted)
-    }
+    chosen: dict[str, SessionSummary] = {}
+    for one in sessions:
+        if one.unified_id in sheet.copies or options.agent not in (None, one.agent):
+            continue
+        # With the tags and models that only the sheet knows: a list may have read the ends of a file alone.
+        tags, used = sheet.tags.get(one.unified_id, ()), models.get(one.unified_id, ())
+        whole = one
+        if tags or used:
+            whole = replace(
+                one, tags=tuple(dict.fromkeys((*one.tags, *tags))), models=tuple(dict.fromkeys((*one.models, *used)))
+            )
+        if matches(whole, wanted):
+            chosen[one.unified_id] = one
     strangers = [run for run in sheet.strangers if _run_matches(run, options)]
     books = _Books(sheet, chosen, options, sessions)
     for row in sheet.rows:
@@ -148,18 +155,6 @@ def total_cost(sheet: SpendSummary, sessions: Iterable[SessionSummary], options:
     books.close()
     books.summary.run_count = len(strangers) + sum(sheet.runs.get(name, 0) for name in chosen)
     return books.summary
-
-
-def _completed(session: SessionSummary, sheet: SpendSummary, models: Sequence[str]) -> SessionSummary:
-    """With the tags and models that only the sheet knows: a list may have read the ends of a file alone."""
-    tags = sheet.tags.get(session.unified_id, ())
-    if not tags and not models:
-        return session
-    return replace(
-        session,
-        tags=tuple(dict.fromkeys((*session.tags, *tags))),
-        models=tuple(dict.fromkeys((*session.models, *models))),
-    )
 
 
 def _run_matches(run: Run, options: CostOptions) -> bool:
@@ -235,8 +230,14 @@ class _Books:
         for key, group in self._groups.items():
             group.sessions = tuple(self._members[key])
             group.session_count = len(group.sessions)
-        order = self._order
-        ordered = sorted(self._groups.values(), key=lambda one: (-_size_of(one, order), one.key))
+        ordered = sorted(self._groups.values(), key=lambda one: one.key)
+        if self._order == "cost":
+            ordered.sort(key=lambda one: -one.total_usd)
+        elif self._order == "tokens":
+            # Without what was thought, which is part of the output.
+            ordered.sort(
+                key=lambda one: -(one.input_tokens + one.cached_tokens + one.cache_write_tokens + one.output_tokens)
+            )
         self.summary.breakdowns = {group.key: group for group in ordered}
 
     def _add(self, row: SpendRow, keys: Iterable[str]) -> None:
@@ -273,6 +274,7 @@ class _Books:
                 return (conversation_of(self._by_id[key], self._by_id) if key in self._by_id else key,)
             case "session":
                 return (row.origin or session.unified_id,)
+        # By tag: a session counts in each of its tags.
         tags = dict.fromkeys((*session.tags, *self._sheet.tags.get(row.unified_id, ())))
         return tuple(tags) or (UNTAGGED,)
 
@@ -287,13 +289,6 @@ def conversation_of(session: SessionSummary, by_id: Mapping[str, SessionSummary]
         session = above
         seen.add(session.unified_id)
     return session.unified_id
-
-
-def _size_of(group: CostBreakdown, order: GroupOrder) -> float:
-    """What was thought is part of the output."""
-    if order == "tokens":
-        return group.input_tokens + group.cached_tokens + group.cache_write_tokens + group.output_tokens
-    return group.total_usd if order == "cost" else 0.0
 
 
 def _plus(total: _Totals, row: SpendRow) -> None:

@@ -9,13 +9,13 @@ Format: spec 004 §6.4.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import PurePath
 
 from msgspec import Struct
 
 from session_adapters.base import Environment
-from session_adapters.model import Problem
+from session_adapters.model import Problem, unified_id
 from session_adapters.reading.decoding import Decoder
 from session_adapters.reading.files import file_stamp, open_file
 from session_adapters.reading.lines import lines
@@ -90,6 +90,16 @@ class RunIndex(Struct, frozen=True):
 
     runs: tuple[Run, ...] = ()
     problems: tuple[Problem, ...] = ()
+    files: Mapping[str, tuple[int, ...]] = {}
+    """Path → what changes with the file."""
+
+    def by_session(self) -> Mapping[str, Sequence[Run]]:
+        """Unified id → the runs that name that session."""
+        found: dict[str, list[Run]] = {}
+        for run in self.runs:
+            if run.session_id:
+                found.setdefault(unified_id(run.agent, run.session_id), []).append(run)
+        return found
 
     def tags(self) -> Mapping[tuple[str, str], tuple[str, ...]]:
         """(agent, session id) → the tags of all its runs, in the order of their first use."""
@@ -117,6 +127,7 @@ def index_files(environment: Environment, directories: Iterable[str]) -> dict[st
         if not directory.startswith("/") or "\0" in directory:
             continue
         for folder in (directory, *map(str, list(PurePath(directory).parents)[:_DEEP])):
+            # Above a directory that was looked at nothing is found that is not known by now.
             if folder in looked or _look(folder, found):
                 break
             looked.add(folder)
@@ -136,9 +147,9 @@ def _look_in(folder: str, found: dict[str, tuple[int, ...]]) -> bool:
     return True
 
 
-def read_index(files: Iterable[str]) -> RunIndex:
-    """Every run once. Lines of another version, torn or damaged ones are passed over, as the format wants it; a file
-    that cannot be read is a problem."""
+def read_index(files: Mapping[str, tuple[int, ...]]) -> RunIndex:
+    """Every run of the files, once. Lines of another version, torn or damaged ones are passed over, as the format
+    wants it; a file that cannot be read is a problem."""
     runs: dict[str, Run] = {}
     problems: list[Problem] = []
     for path in files:
@@ -152,7 +163,7 @@ def read_index(files: Iterable[str]) -> RunIndex:
         except OSError as error:
             reason = f"cannot be read: {error.strerror or error}"
             problems.append(Problem(agent="agent-mux", path=path, reason=reason))
-    return RunIndex(tuple(runs.values()), tuple(problems))
+    return RunIndex(tuple(runs.values()), tuple(problems), files)
 
 
 def _run(record: _Line, place: str) -> Run | None:

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from hermes_tui.config import Price
 from hermes_tui.sessions.adapters import Adapters
 from hermes_tui.sessions.catalogue.catalogue import Catalogue
+from hermes_tui.sessions.catalogue.options import ListOptions, select
 from hermes_tui.sessions.cost.cache import CostCache
 from hermes_tui.sessions.cost.messages import with_costs
 from hermes_tui.sessions.cost.overview import Overview, Span, overview
@@ -30,6 +31,8 @@ class CostDesk:
         self._catalogue = catalogue
         self._ledger = CostCache(catalogue, adapters, prices)
         self._booking = threading.Lock()
+        self._shown: Mapping[str, tuple[SessionSummary, SessionSummary]] = {}
+        """Unified id → a session as it was given to be shown, and as it was shown with what it cost."""
 
     def total(self, options: CostOptions) -> CostSummary:
         """The sums of the sessions that match, as the stores are now."""
@@ -64,7 +67,19 @@ class CostDesk:
         own = self._ledger.last().own
         if not own:
             return list(sessions)
-        return _priced(sessions, lambda one: own.get(one.unified_id))
+        before = self._shown
+        now: dict[str, tuple[SessionSummary, SessionSummary]] = {}
+
+        def with_cost(one: SessionSummary, cost: Cost | None) -> SessionSummary:
+            # The one of before, where nothing has changed: thousands of new ones would lie about at each look.
+            base, known = before.get(one.unified_id, (None, one))
+            shown = known if base is one and known.cost == cost else _with_cost(one, cost)
+            now[one.unified_id] = (one, shown)
+            return shown
+
+        found = _priced(sessions, own, with_cost)
+        self._shown = now
+        return found
 
     def sheet(self) -> SpendSummary:
         """What every session spent, by model and day."""
@@ -85,12 +100,17 @@ class CostDesk:
         tags = self._ledger.tags(sessions)
         if not tags:
             return list(sessions)
-        return [_with_tags(one, tags.get((one.agent, one.session_id), ())) for one in sessions]
+        return [
+            replace(one, tags=tuple(dict.fromkeys((*one.tags, *more))))
+            if (more := tags.get((one.agent, one.session_id)))
+            else one
+            for one in sessions
+        ]
 
     def all_priced(self, sessions: Iterable[SessionSummary]) -> list[SessionSummary]:
         """The sessions, each with its cost, for a list in the order of costs."""
         own = self.sheet().own
-        return _priced(sessions, lambda one: own.get(one.unified_id))
+        return _priced(sessions, own)
 
     def some_priced(self, sessions: Sequence[SessionSummary]) -> list[SessionSummary]:
         """The same, for a few: what others cost is not added up for it, nor what was added up before."""
@@ -98,7 +118,14 @@ class CostDesk:
         own = dict(self._ledger.known(wanted))
         if len(own) < len(wanted):
             own.update(self._ledger.some([one for one in wanted if one.unified_id not in own]))
-        return _priced(sessions, lambda one: own.get(one.unified_id))
+        return _priced(sessions, own)
+
+    def select(self, sessions: Sequence[SessionSummary], options: ListOptions, home: str) -> list[SessionSummary]:
+        """See `catalogue.options.select`; with tags and with costs, added up where the order asks for it."""
+        tagged = self.tagged(sessions)
+        if options.sort == "cost":
+            return select(self.all_priced(tagged), options, home)
+        return self.known(select(tagged, options, home))
 
     def known(self, sessions: Sequence[SessionSummary]) -> list[SessionSummary]:
         """The sessions, each with what it cost where its agent recorded that or it was added up before; the cost of
@@ -127,16 +154,20 @@ class CostDesk:
         return [one for one in self._catalogue.snapshot.sessions if not one.gone]
 
 
+def _with_cost(one: SessionSummary, cost: Cost | None) -> SessionSummary:
+    return replace(one, cost=cost)
+
+
 def _priced(
-    sessions: Iterable[SessionSummary], cost_of: Callable[[SessionSummary], Cost | None]
+    sessions: Iterable[SessionSummary],
+    own: Mapping[str, Cost | None],
+    with_cost: Callable[[SessionSummary, Cost | None], SessionSummary] = _with_cost,
 ) -> list[SessionSummary]:
-    """What a list counted itself counts, unless it read the ends of a file alone."""
     priced = []
     for one in sessions:
-        cost = one.cost if one.cost is not None and not one.partial else cost_of(one)
-        priced.append(one if cost is None or cost == one.cost else replace(one, cost=cost))
+        cost = one.cost
+        # What a list counted itself counts, unless it read the ends of a file alone.
+        if (cost is None or one.partial) and (added_up := own.get(one.unified_id)) is not None:
+            cost = added_up
+        priced.append(one if cost == one.cost else with_cost(one, cost))
     return priced
-
-
-def _with_tags(session: SessionSummary, tags: Sequence[str]) -> SessionSummary:
-    return replace(session, tags=tuple(dict.fromkeys((*session.tags, *tags)))) if tags else session

@@ -44,6 +44,7 @@ def common(a: Sequence[Any], b: Sequence[Any]) -> list[tuple[int, int]]:
     numbers: dict[Any, int] = {}
     left = [numbers.setdefault(key, len(numbers)) for key in a]
     right = [numbers.setdefault(key, len(numbers)) for key in b]
+    # What both begin and end with alike is part of a longest one anyway, and need not be searched.
     start = 0
     while start < min(len(left), len(right)) and left[start] == right[start]:
         start += 1
@@ -114,6 +115,7 @@ def _bits(places: Sequence[int]) -> int:
 def _by_matches(a: Sequence[int], b: Sequence[int]) -> list[tuple[int, int]]:
     """As Hunt and Szymanski have it (1977): work by the number of matching pairs, little memory."""
     places: dict[int, list[int]] = defaultdict(list)
+    # From the back: so no two places of one item in `b` can follow each other for one item of `a`.
     for j in range(len(b) - 1, -1, -1):
         places[b[j]].append(j)
     ends: list[int] = []

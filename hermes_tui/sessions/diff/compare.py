@@ -34,6 +34,7 @@ def diff(a: Session, b: Session) -> SessionDiff:
 
 
 def _operations(a: tuple[Message, ...], b: tuple[Message, ...]) -> Iterator[DiffOperation]:
+    # Calls and results are no part of what makes two messages the same: `other_calls` tells of them.
     keys_a = [(message.role, message.content) for message in a]
     keys_b = [(message.role, message.content) for message in b]
     roles_a, roles_b = [message.role for message in a], [message.role for message in b]

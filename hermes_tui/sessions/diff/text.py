@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from itertools import groupby
 
 from hermes_tui.display import compact, count, counted, priced, safe
 from hermes_tui.sessions.calls import output_text, target
-from hermes_tui.sessions.diff.model import DiffOperation, FileUse, SessionDiff, Side, ToolUse
+from hermes_tui.sessions.diff.model import DiffOperation, SessionDiff, Side
 from hermes_tui.sessions.diff.wording import wording
 from session_adapters.model import Message
 
@@ -35,8 +35,18 @@ def diff_lines(diff: SessionDiff) -> Iterator[str]:
         f"{stats.modifications} changed, {stats.removals} removed, {stats.additions} added, "
         f"{stats.unchanged} unchanged{others}"
     )
-    yield from _tools(diff.tools)
-    yield from _files(diff.files)
+    if diff.tools:
+        both = sum(use.in_a and use.in_b for use in diff.tools)
+        yield ""
+        yield f"tool calls: {both} in both"
+        for use in diff.tools:
+            if not (use.in_a and use.in_b):
+                yield f"  {'-' if use.in_a else '+'} {compact(use.name, 40)}  {compact(use.target, 200)}".rstrip()
+    if diff.files:
+        yield ""
+        yield "files: A, B"
+        for file in diff.files:
+            yield f"  {file.a or '—':6}  {file.b or '—':6}  {safe(file.path)}"
 
 
 def _head(side: Side) -> str:
@@ -97,17 +107,16 @@ def note_of(operation: DiffOperation) -> str:
 def compared_texts(operation: DiffOperation) -> tuple[str | None, str | None]:
     """What stands side by side: what each message says; where it says nothing, or says the same as the other and does
     something else, also what it does. None for one that is not there."""
-    a, b = (
-        None if one is None else _described(one, everything=operation.other_calls)
-        for one in (operation.message_a, operation.message_b)
-    )
+    texts: list[str | None] = []
+    for one in (operation.message_a, operation.message_b):
+        if one is None:
+            texts.append(None)
+        elif one.content and not operation.other_calls:
+            texts.append(one.content)
+        else:
+            texts.append("\n".join((*([one.content] if one.content else []), *_acts(one))))
+    a, b = texts
     return a, b
-
-
-def _described(message: Message, *, everything: bool) -> str:
-    if message.content and not everything:
-        return message.content
-    return "\n".join((*([message.content] if message.content else []), *_acts(message)))
 
 
 def _acts(message: Message) -> Iterator[str]:
@@ -125,29 +134,3 @@ def _indented(text: str, mark: str) -> Iterator[str]:
         yield f"  {mark} {line}".rstrip()
     if len(lines) > _MOST_LINES:
         yield f"  {mark} … {counted(len(lines) - _MOST_LINES, 'more line')}"
-
-
-def _tools(tools: Iterable[ToolUse]) -> Iterator[str]:
-    uses = list(tools)
-    if not uses:
-        return
-    both = sum(use.in_a and use.in_b for use in uses)
-    yield ""
-    yield f"tool calls: {both} in both"
-    yield from _only(uses)
-
-
-def _only(uses: Iterable[ToolUse]) -> Iterator[str]:
-    for use in uses:
-        if not (use.in_a and use.in_b):
-            yield f"  {'-' if use.in_a else '+'} {compact(use.name, 40)}  {compact(use.target, 200)}".rstrip()
-
-
-def _files(files: Iterable[FileUse]) -> Iterator[str]:
-    uses = list(files)
-    if not uses:
-        return
-    yield ""
-    yield "files: A, B"
-    for use in uses:
-        yield f"  {use.a or '—':6}  {use.b or '—':6}  {safe(use.path)}"

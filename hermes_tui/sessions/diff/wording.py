@@ -48,20 +48,18 @@ def wording(a: str, b: str) -> list[ChangedSpan]:
 def _anchors(a: Sequence[str], b: Sequence[str]) -> Iterator[tuple[int, int, int]]:
     """The words in common as (place in `a`, in `b`, how many), without blanks and signs that stand alone between
     changes: two sentences that share nothing else are not torn to pieces by them."""
-    for i, j, length in _runs(common(a, b)):
-        edge = (i == 0 and j == 0) or (i + length == len(a) and j + length == len(b))
-        if length > 1 or edge or any(map(str.isalnum, a[i])):
-            yield i, j, length
-
-
-def _runs(pairs: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int, int]]:
-    """Pairs that follow each other on both sides, as one."""
+    pairs = common(a, b)
     start = 0
     for at in range(1, len(pairs) + 1):
         i, j = pairs[start]
-        if at == len(pairs) or pairs[at] != (i + at - start, j + at - start):
-            yield i, j, at - start
-            start = at
+        length = at - start
+        # Pairs that follow each other on both sides are one.
+        if at < len(pairs) and pairs[at] == (i + length, j + length):
+            continue
+        start = at
+        edge = (i == 0 and j == 0) or (i + length == len(a) and j + length == len(b))
+        if length > 1 or edge or any(map(str.isalnum, a[i])):
+            yield i, j, length
 
 
 def changed(spans: Sequence[ChangedSpan], side: Literal["-", "+"]) -> list[tuple[int, int]]:

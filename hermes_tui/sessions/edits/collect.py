@@ -10,7 +10,7 @@ from typing import NamedTuple
 from hermes_tui.sessions.calls import FileEdit, Hunk, edits, is_untold_edit, output_text, path_of, relative_path
 from hermes_tui.sessions.edits.known_text import KnownText, after_hunk, text_read
 from hermes_tui.sessions.edits.sections import Section, compared_texts, loose_hunk
-from session_adapters.model import Message, ToolCall
+from session_adapters.model import Message
 
 __all__ = ["EditedFile", "FileDiff", "SessionEdits"]
 
@@ -44,21 +44,37 @@ class EditedFile:
         if self._known is None or known.text not in self._text:
             self._settle(known)
 
-    def change(self, edit: FileEdit, output: str) -> None:
-        """A call changed it, and said `output`."""
+    def change(self, edit: FileEdit, output: str) -> KnownText | None:
+        """A call changed it, and said `output`. What is known of its text then, here or where it was moved to."""
         if edit.kind in ("write", "add"):
-            self._write(edit, output)
+            text = "".join(hunk.new or "".join(f"{line}\n" for _, line in hunk.rows) for hunk in edit.hunks)
+            if self._known is not None and self._known.first == 1:
+                self._text = text
+            else:
+                self._settle(KnownText(""))
+                self._text, self._is_new = text, True
+                self._note = "" if edit.kind == "add" or _CREATED.search(output[:300]) else _UNKNOWN_BEFORE
         elif edit.kind == "delete":
-            self._delete(edit)
+            if self._is_new:  # it came and went
+                self._known = None
+            before = self.known
+            self._settle(None)
+            if before is not None and before.first == 1:
+                self._settled.append(Section("delete", compared_texts(before.text, "")))
+            else:
+                loose = [loose_hunk(hunk) for hunk in edit.hunks]
+                self._settled.append(Section("delete", loose, note="" if loose else "what stood in it is not known"))
         else:
             for hunk in edit.hunks:
                 self._change(hunk)
+        known = self.known
         if edit.moved:
             # In one part with what was changed before: git takes a moved file as it was at the beginning.
             self._settle(None)
             hunks = [hunk for one in self._settled for hunk in one.hunks]
             note = "; ".join(dict.fromkeys(one.note for one in self._settled if one.note))
             self._settled = [Section("change", hunks, edit.moved, note)]
+        return known
 
     @property
     def known(self) -> KnownText | None:
@@ -84,26 +100,6 @@ class EditedFile:
         self._settled += self._open()
         self._known, self._text = known, known.text if known is not None else ""
         self._is_new, self._note = False, ""
-
-    def _write(self, edit: FileEdit, output: str) -> None:
-        text = "".join(hunk.new or "".join(f"{line}\n" for _, line in hunk.rows) for hunk in edit.hunks)
-        if self._known is not None and self._known.first == 1:
-            self._text = text
-            return
-        self._settle(KnownText(""))
-        self._text, self._is_new = text, True
-        self._note = "" if edit.kind == "add" or _CREATED.search(output[:300]) else _UNKNOWN_BEFORE
-
-    def _delete(self, edit: FileEdit) -> None:
-        if self._is_new:  # it came and went
-            self._known = None
-        known = self.known
-        self._settle(None)
-        if known is not None and known.first == 1:
-            self._settled.append(Section("delete", compared_texts(known.text, "")))
-        else:
-            hunks = [loose_hunk(hunk) for hunk in edit.hunks]
-            self._settled.append(Section("delete", hunks, note="" if hunks else "what stood in it is not known"))
 
     def _change(self, hunk: Hunk) -> None:
         text = after_hunk(self._text, hunk) if self._known is not None else None
@@ -156,35 +152,27 @@ class SessionEdits:
         if message.inherited or message.visibility in ("rewound", "branch"):
             return
         for call in message.tool_calls:
-            self._take(call)
-
-    def _take(self, call: ToolCall) -> None:
-        change = edits(call)
-        if change is None:
-            self._other(call)
-        elif call.is_error:
-            self.failed += 1
-        else:
+            change = edits(call)
+            if change is None:
+                path = path_of(call.input)
+                if path and is_untold_edit(call):
+                    file = self._file(path)
+                    file.calls += 1
+                    file.untold()
+                elif path and (shown := text_read(call)) is not None:
+                    self._file(path).read(shown)
+                continue
+            if call.is_error:
+                self.failed += 1
+                continue
             output = output_text(call.output)
             for edit in change.files:
                 file = self._file(edit.path)
                 file.calls += 1
-                known = file.known
-                file.change(edit, output)
+                known = file.change(edit, output)
                 if edit.moved:
                     moved = relative_path(edit.moved, self._cwd)
                     self._files[moved] = EditedFile(moved, known)
-
-    def _other(self, call: ToolCall) -> None:
-        path = path_of(call.input)
-        if not path or call.is_error:
-            return
-        if is_untold_edit(call):
-            file = self._file(path)
-            file.calls += 1
-            file.untold()
-        elif (known := text_read(call)) is not None:
-            self._file(path).read(known)
 
     def _file(self, path: str) -> EditedFile:
         path = relative_path(path, self._cwd)

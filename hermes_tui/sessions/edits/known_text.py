@@ -6,7 +6,7 @@ Calls show only a part of what is on the disk. Where they showed enough, edits h
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from hermes_tui.sessions.calls import Hunk, output_text
@@ -66,12 +66,8 @@ def after_hunk(text: str, hunk: Hunk) -> str | None:
         return text.replace(hunk.old, hunk.new) if hunk.everywhere else text.replace(hunk.old, hunk.new, 1)
     if hunk.new:
         return None
-    old, new = (_block(hunk, kept) for kept in ("- ", "+ "))
+    old, new = ("".join(f"{line}\n" for mark, line in hunk.rows if mark in kept) for kept in ("- ", "+ "))
     if not old:
         return None
     at = 0 if text.startswith(old) else text.find("\n" + old) + 1
     return text[:at] + new + text[at + len(old) :] if at or text.startswith(old) else None
-
-
-def _block(hunk: Hunk, marks: Sequence[str]) -> str:
-    return "".join(f"{line}\n" for mark, line in hunk.rows if mark in marks)

@@ -71,7 +71,14 @@ def compared_texts(before: str, after: str, first: int = 1) -> Sequence[PlacedHu
     a, b = old[skipped:end_old], new[skipped:end_new]
     number = first + skipped
     if len(a) + len(b) > _MOST_COMPARED:
-        groups: list[list[_Opcode]] = [_at_once(a, b, same - skipped, min(below, _CONTEXT))]
+        top, end = same - skipped, min(below, _CONTEXT)
+        groups: list[list[_Opcode]] = [
+            [
+                ("equal", 0, top, 0, top),
+                ("replace", top, len(a) - end, top, len(b) - end),
+                ("equal", len(a) - end, len(a), len(b) - end, len(b)),
+            ]
+        ]
     else:
         groups = [[*group] for group in SequenceMatcher(None, a, b).get_grouped_opcodes(_CONTEXT)]
     return [
@@ -85,14 +92,6 @@ def compared_texts(before: str, after: str, first: int = 1) -> Sequence[PlacedHu
 
 
 _Opcode = tuple[str, int, int, int, int]
-
-
-def _at_once(a: Sequence[str], b: Sequence[str], above: int, below: int) -> list[_Opcode]:
-    return [
-        ("equal", 0, above, 0, above),
-        ("replace", above, len(a) - below, above, len(b) - below),
-        ("equal", len(a) - below, len(a), len(b) - below, len(b)),
-    ]
 
 
 def _rows(a: Sequence[str], b: Sequence[str], tag: str, a1: int, a2: int, b1: int, b2: int) -> Iterator[Row]:

@@ -40,8 +40,6 @@ def export(
     check_format(form)
     if redactor is not None:
         session = redactor.record(session)
-    if form == "json":
-        return _json(session)
     return _documents((session,), form, redactor, images)
 
 
@@ -66,17 +64,16 @@ def check_format(form: str) -> None:
         raise ValidationError(f"format must be one of {', '.join(get_args(ExportFormat))}, not {form!r}")
 
 
-def _json(session: Session) -> Iterator[bytes]:
-    from hermes_tui.sessions.export.structured import json_object
-
-    yield from json_object(session)
-    yield b"\n"
-
-
 def _documents(
     sessions: Iterable[Session], form: str, redactor: Redactor | None, images: InlineImages | None
 ) -> Iterator[bytes]:
-    if form == "jsonl":
+    if form == "json":
+        from hermes_tui.sessions.export.structured import json_object
+
+        for session in sessions:  # of one alone: several are an array, see `export_lineage`
+            yield from json_object(session)
+            yield b"\n"
+    elif form == "jsonl":
         from hermes_tui.sessions.export.structured import json_lines
 
         for session in sessions:

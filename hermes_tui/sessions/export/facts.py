@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import datetime
 
-from hermes_tui.display import compact, count
+from hermes_tui.display import compact, count, counted
 from hermes_tui.sessions.catalogue.origin import origin_of
 from hermes_tui.sessions.export.plain import line
 from hermes_tui.sessions.jsontext import json_text
@@ -55,7 +55,7 @@ def facts_of(session: Session) -> Iterator[tuple[str, str]]:
     yield "Turns", str(session.turn_count)
     yield "Cost", cost_text(session.cost)
     if session.warnings:
-        yield "Not readable", f"{session.warnings} records"
+        yield "Not readable", counted(session.warnings, "record")
 
 
 def spent(session: Session) -> Iterator[tuple[str, str]]:

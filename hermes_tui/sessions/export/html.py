@@ -83,7 +83,17 @@ def _chapter(session: Session, prefix: str, images: InlineImages | None) -> Iter
     yield element("h1", line(session.title) or "Untitled session") + "\n"
     pairs = [element("dt", name) + element("dd", value) for name, value in facts_of(session)]
     yield element("dl", *map(Html, pairs), class_="facts") + "\n"
-    yield _contents(session.messages, prefix) + "\n"
+    # The prompts, each a link to its place; a single one needs no list.
+    entries: list[Html] = []
+    for number, message in enumerate(session.messages, 1):
+        if message.is_prompt and len(entries) < _MOST_CONTENTS:
+            link = element("a", compact(message.content, 100) or "(no text)", href=f"#{prefix}m{number}")
+            entries.append(element("li", link))
+    contents = Html("")
+    if len(entries) > 1:
+        heading = element("summary", f"{len(entries)} prompts")
+        contents = element("details", heading, element("ol", *entries), class_="contents")
+    yield contents + "\n"
     if images is not None:
         images.begin(session)
     before: Message | None = None
@@ -93,17 +103,3 @@ def _chapter(session: Session, prefix: str, images: InlineImages | None) -> Iter
             before = message
     pairs = [element("dt", name) + element("dd", value) for name, value in spent(session)]
     yield element("h2", "Cost") + element("dl", *map(Html, pairs), class_="facts") + "\n</section>\n"
-
-
-def _contents(messages: Iterable[Message], prefix: str) -> Html:
-    """The prompts, each a link to its place."""
-    entries: list[Html] = []
-    for number, message in enumerate(messages, 1):
-        if message.is_prompt and len(entries) < _MOST_CONTENTS:
-            link = element("a", compact(message.content, 100) or "(no text)", href=f"#{prefix}m{number}")
-            entries.append(element("li", link))
-    if len(entries) < 2:
-        return Html("")
-    return element(
-        "details", element("summary", f"{len(entries)} prompts"), element("ol", *entries), class_="contents"
-    )

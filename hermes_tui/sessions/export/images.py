@@ -5,7 +5,7 @@ They are read out of the agent's records again, in one pass and within bounds.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import NamedTuple
@@ -141,14 +141,20 @@ class InlineImages:
         """Read those of this session."""
         wanted: dict[ImagePlace, Attachment] = {}
         self._found, self._why = {}, {}
-        for place, one in _images(session.messages):
+        pictures = (
+            (ImagePlace(message.id, number), one)
+            for message in session.messages
+            for number, one in enumerate(message.attachments)
+            if is_image(one)
+        )
+        for place, one in pictures:
             if self.withheld:
                 self._why[place] = "secrets in it cannot be masked"
             elif one.size > ONE:
                 self._why[place] = f"larger than {size(ONE)}"
             elif one.size > self._room:
                 self._why[place] = f"more than {size(ALL)} of images in one page"
-            elif one.size:
+            elif one.size:  # else its bytes are not in the session, which `shown` says
                 self._room -= one.size
                 wanted[place] = one
         try:
@@ -164,10 +170,3 @@ class InlineImages:
             return kind, data
         self.left_out += 1
         return self._why.get(place, "no PNG, JPEG, GIF or WebP" if data else "its bytes are not in the session")
-
-
-def _images(messages: Iterable[Message]) -> Iterator[tuple[ImagePlace, Attachment]]:
-    for message in messages:
-        for number, one in enumerate(message.attachments):
-            if is_image(one):
-                yield ImagePlace(message.id, number), one

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Container, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from hermes_tui.display import attachment_facts
@@ -16,7 +16,7 @@ from hermes_tui.sessions.export.facts import facts_of, notes_of, spent
 from hermes_tui.sessions.export.plain import line, plain
 from hermes_tui.sessions.export.prose import contained
 from hermes_tui.sessions.jsontext import pretty
-from session_adapters.model import Message, Session, ToolCall
+from session_adapters.model import Session
 
 __all__ = ["to_markdown"]
 
@@ -33,36 +33,31 @@ def to_markdown(session: Session) -> Iterator[str]:
     # A result that has a message of its own stands there, not also under its call.
     apart = {one.tool_result.tool_call_id for one in session.messages if one.tool_result is not None}
     for message in session.messages:
-        yield from _message(message, apart)
+        notes = list(notes_of(message))
+        yield f"\n### {_ROLES[message.role]}\n\n"
+        if notes:
+            yield f"*{' · '.join(notes)}*\n\n"
+        if message.thinking:
+            yield (
+                "<details>\n<summary>Thinking</summary>\n\n<pre>\n"
+                f"{html.escape(_block(message.thinking), quote=False)}\n</pre>\n\n</details>\n\n"
+            )
+        if message.content and message.tool_result is None:
+            yield f"{contained(_block(message.content))}\n"
+        for one in message.attachments:
+            yield f"\n*Attachment: {', '.join(map(_inline, attachment_facts(one)))}*\n"
+        for call in message.tool_calls:
+            took = f" · {call.duration_ms} ms" if call.duration_ms is not None else ""
+            yield f"\n**Tool call {_code(call.tool_name)}**{_failed(call.is_error)}{took}\n\n{_fence(call.input)}"
+            if call.tool_call_id not in apart and call.output is not None:
+                yield f"\nOutput:\n\n{_fence(call.output)}"
+        if message.tool_result is not None:
+            result = message.tool_result
+            yield f"**Result of {_code(result.tool_name or result.tool_call_id)}**{_failed(result.is_error)}\n\n"
+            yield _fence(result.output if result.output is not None else message.content)
     yield "\n---\n\n### Cost\n\n"
     for name, value in spent(session):
         yield f"- **{name}:** {value}\n"
-
-
-def _message(message: Message, apart: Container[str]) -> Iterator[str]:
-    notes = list(notes_of(message))
-    yield f"\n### {_ROLES[message.role]}\n\n"
-    if notes:
-        yield f"*{' · '.join(notes)}*\n\n"
-    if message.thinking:
-        yield _details("Thinking", html.escape(_block(message.thinking), quote=False))
-    if message.content and message.tool_result is None:
-        yield f"{contained(_block(message.content))}\n"
-    for one in message.attachments:
-        yield f"\n*Attachment: {', '.join(map(_inline, attachment_facts(one)))}*\n"
-    for call in message.tool_calls:
-        yield from _call(call, with_output=call.tool_call_id not in apart)
-    if message.tool_result is not None:
-        result = message.tool_result
-        yield f"**Result of {_code(result.tool_name or result.tool_call_id)}**{_failed(result.is_error)}\n\n"
-        yield _fence(result.output if result.output is not None else message.content)
-
-
-def _call(call: ToolCall, *, with_output: bool) -> Iterator[str]:
-    took = f" · {call.duration_ms} ms" if call.duration_ms is not None else ""
-    yield f"\n**Tool call {_code(call.tool_name)}**{_failed(call.is_error)}{took}\n\n{_fence(call.input)}"
-    if with_output and call.output is not None:
-        yield f"\nOutput:\n\n{_fence(call.output)}"
 
 
 def _failed(is_error: bool) -> str:
@@ -95,7 +90,3 @@ def _fence(value: Any) -> str:
     text = _block(value)
     ticks = "`" * max(3, max(map(len, _BACKTICKS.findall(text)), default=0) + 1)
     return f"{ticks}{language}\n{text}\n{ticks}\n"
-
-
-def _details(title: str, text: str) -> str:
-    return f"<details>\n<summary>{title}</summary>\n\n<pre>\n{text}\n</pre>\n\n</details>\n\n"

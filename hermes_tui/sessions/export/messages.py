@@ -17,6 +17,7 @@ from session_adapters.model import Attachment, Message, ToolCall
 __all__ = ["article", "is_shown_elsewhere"]
 
 _ASIDE = ("notice", "command", "summary", "compaction")
+_CLASSES = {"+": "add", "-": "del", "@": "file"}
 
 
 def is_shown_elsewhere(message: Message) -> bool:
@@ -113,7 +114,7 @@ def _said(message: Message) -> Html:
     if message.kind in _ASIDE or (message.role == "system" and message.kind == "message"):
         first = compact(message.content, 120)
         if len(first) < 100 and first == message.content.strip():
-            return said
+            return said  # folding would hide nothing: its heading would be all of it
         return _folded(element("summary", first, "…" if len(first) == 120 else ""), said)
     return said
 
@@ -134,18 +135,16 @@ def _tool(call: ToolCall) -> Html:
         if change is None or key not in change.tells:
             inside += [element("div", key or "input", class_="key"), element("pre", value)]
     if change is not None:
-        rows = (_changed(mark, text) for mark, text in change.lines)
+        rows: list[Html] = []
+        for mark, text in change.lines:
+            row = f"{text}\n" if mark == "@" else f"{mark} {text}\n"
+            rows.append(join(row) if mark == " " else element("span", row, class_=_CLASSES[mark]))
         inside += [element("div", "change", class_="key"), element("pre", *rows)]
     if call.subagent_id:
         inside.append(element("div", f"session of the helper: {line(call.subagent_id)}", class_="key"))
     if call.output is not None:
         inside += [element("div", "output", class_="key"), element("pre", output_text(call.output))]
     return _folded(heading, *inside, class_="tool failed" if call.is_error else "tool")
-
-
-def _changed(mark: str, text: str) -> Html:
-    row = f"{text}\n" if mark == "@" else f"{mark} {text}\n"
-    return join(row) if mark == " " else element("span", row, class_={"+": "add", "-": "del", "@": "file"}[mark])
 
 
 def _folded(heading: Html, *inside: Html, class_: str | None = None) -> Html:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 
 from hermes_tui.display import counted
-from hermes_tui.sessions.edits import EditedFile, PlacedHunk, Section, SessionEdits
+from hermes_tui.sessions.edits import EditedFile, Section, SessionEdits
 from hermes_tui.sessions.export.plain import line as plain_line
 from session_adapters.model import Session
 
@@ -56,12 +56,9 @@ def _section(file: EditedFile, section: Section) -> Iterator[str]:
         yield f"--- {_quoted(f'a/{path}') if section.kind != 'add' else '/dev/null'}\n"
         yield f"+++ {_quoted(f'b/{new}') if section.kind != 'delete' else '/dev/null'}\n"
     for hunk in section.hunks:
-        yield f"{_placed(hunk)}\n"
+        placed = hunk if hunk.old or hunk.new else hunk._replace(old=_SOMEWHERE, new=_SOMEWHERE)
+        yield f"{placed.heading}\n"
         yield from (f"{'' if mark == '@' else mark}{text}\n" for mark, text in hunk.rows)
-
-
-def _placed(hunk: PlacedHunk) -> str:
-    return (hunk if hunk.old or hunk.new else hunk._replace(old=_SOMEWHERE, new=_SOMEWHERE)).heading
 
 
 def _quoted(path: str) -> str:

@@ -33,8 +33,11 @@ def contained(text: str) -> str:
         if fence is not None:
             if line.strip() and len(line) - len(line.lstrip(" ")) < fence.indent:
                 return _quoted(text)  # whatever held the fence may have ended here, and the fence with it
-            if fence_line and _closes(fence_line, fence):
-                fence = None
+            if fence_line:
+                mark = fence_line[2] or fence_line[4]
+                behind = (fence_line[3] or fence_line[5] or "").strip()
+                if mark[0] == fence.mark[0] and len(mark) >= len(fence.mark) and not behind:
+                    fence = None
         elif fence_line:
             fence = _Open(fence_line[2] or fence_line[4], len(fence_line[1]))
         elif "```" in line or "~~~" in line:
@@ -44,12 +47,8 @@ def contained(text: str) -> str:
         lines.append(written)
     if fence is None:
         return "\n".join(lines)
+    # A fence that is left open is closed; an indented one may stand in a list item, and the whole is quoted.
     return "\n".join([*lines, fence.mark]) if fence.indent == 0 else _quoted(text)
-
-
-def _closes(line: re.Match[str], fence: _Open) -> bool:
-    mark = line[2] or line[4]
-    return mark[0] == fence.mark[0] and len(mark) >= len(fence.mark) and not (line[3] or line[5] or "").strip()
 
 
 def _quoted(text: str) -> str:

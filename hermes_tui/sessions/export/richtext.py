@@ -51,13 +51,8 @@ def _image(self: RendererHTML, tokens: Sequence[Token], index: int, options: Opt
     return element("a", f"[picture: {alt or address}]", href=address, rel="noopener noreferrer nofollow")
 
 
-def _parser() -> MarkdownIt:
-    parser = MarkdownIt("commonmark", {"html": False, "breaks": True}).enable(["table", "strikethrough"])
-    forbidden: Any = _is_allowed
-    parser.validateLink = forbidden  # type: ignore[method-assign]
-    parser.add_render_rule("link_open", _link)
-    parser.add_render_rule("image", _image)
-    return parser
-
-
-_PARSER = _parser()
+_ALLOWED: Any = _is_allowed
+_PARSER = MarkdownIt("commonmark", {"html": False, "breaks": True}).enable(["table", "strikethrough"])
+_PARSER.validateLink = _ALLOWED  # type: ignore[method-assign]
+_PARSER.add_render_rule("link_open", _link)
+_PARSER.add_render_rule("image", _image)

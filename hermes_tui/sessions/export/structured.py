@@ -11,7 +11,8 @@ from session_adapters.model import Session
 
 __all__ = ["json_array", "json_lines", "json_object"]
 
-_EMPTY = b'"messages": []'
+_EMPTY = b'\n  "messages": []'
+"""The session's own: what an agent's store has by that name stands deeper."""
 
 
 def json_object(session: Session, margin: bytes = b"") -> Iterator[bytes]:
@@ -21,12 +22,12 @@ def json_object(session: Session, margin: bytes = b"") -> Iterator[bytes]:
     if not session.messages:
         yield head.replace(b"\n", b"\n" + margin)
         return
-    at = head.rindex(_EMPTY)
-    yield head[:at].replace(b"\n", b"\n" + margin) + b'"messages": ['
+    before, after = (part.replace(b"\n", b"\n" + margin) for part in head.split(_EMPTY))
+    yield before + b"\n" + margin + b'  "messages": ['
     inner = b"\n" + margin + b"    "
     for number, message in enumerate(session.messages):
         yield (b"," if number else b"") + inner + pretty(message).replace(b"\n", inner)
-    yield b"\n" + margin + b"  ]" + head[at + len(_EMPTY) :].replace(b"\n", b"\n" + margin)
+    yield b"\n" + margin + b"  ]" + after
 
 
 def json_array(sessions: Iterable[Session]) -> Iterator[bytes]:

@@ -11,6 +11,7 @@ import os
 import re
 import stat
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 
 from hermes_tui.errors import ValidationError
@@ -49,7 +50,16 @@ def write_file(path: Path, parts: Iterable[bytes], *, replace: bool = False) -> 
     path = expanded(path)
     written = 0
     try:
-        there = _status_of(path, replace=replace)
+        there: os.stat_result | None = None
+        with suppress(FileNotFoundError):
+            there = path.stat()
+        if there is not None:
+            if stat.S_ISDIR(there.st_mode):
+                raise ValidationError(f"{str(path)!r} is a directory; give the name of a file in it")
+            if not stat.S_ISREG(there.st_mode):
+                raise ValidationError(f"cannot write {str(path)!r}: it is there and is no file")
+            if not replace:
+                raise _there_already(path)
         mode, owner = (stat.S_IMODE(there.st_mode), owner_kept(there)) if there else (0o600, None)
         with replacing(path.resolve(), mode=mode, owner=owner, lasting=True, over=replace) as file:
             for part in parts:
@@ -77,18 +87,3 @@ def pour(path: Path, parts: Iterable[bytes]) -> int:
 
 def _there_already(path: Path) -> ValidationError:
     return ValidationError(f"{str(path)!r} is there already; --force replaces it")
-
-
-def _status_of(path: Path, *, replace: bool) -> os.stat_result | None:
-    """Of the file that is to be replaced; None where there is none."""
-    try:
-        status = path.stat()
-    except FileNotFoundError:
-        return None
-    if stat.S_ISDIR(status.st_mode):
-        raise ValidationError(f"{str(path)!r} is a directory; give the name of a file in it")
-    if not stat.S_ISREG(status.st_mode):
-        raise ValidationError(f"cannot write {str(path)!r}: it is there and is no file")
-    if not replace:
-        raise _there_already(path)
-    return status

@@ -42,7 +42,10 @@ def trouble_at(path: Path, lock: Path) -> str:
     directory = path.parent
     if reason := _of_place(directory):
         return _sentence("cannot", reason, directory)
-    reason = _word(lock)
+    try:
+        reason = read_own(lock)[:_ROOM].decode("utf-8", "replace").strip()
+    except OSError:  # there is none yet, or it is not ours
+        return ""
     return _sentence("could not", reason, directory) if reason else ""
 
 
@@ -72,7 +75,7 @@ def _is_there(path: Path) -> bool:
     except (FileNotFoundError, NotADirectoryError):
         return False
     except OSError:
-        return path.parent == path
+        return path.parent == path  # the directory that cannot be entered is what is in the way
     return True
 
 
@@ -81,10 +84,3 @@ def _is_fixed(directory: Path) -> bool:
         return bool(os.statvfs(directory).f_flag & os.ST_RDONLY)
     except OSError:
         return False
-
-
-def _word(lock: Path) -> str:
-    try:
-        return read_own(lock)[:_ROOM].decode("utf-8", "replace").strip()
-    except OSError:
-        return ""

@@ -59,19 +59,16 @@ class Numbers:
 
     def _first(self, second: int) -> int:
         number = self._next.get(second)
-        if number is None:
-            self._look_up(second)
-            number = self._next.get(second, second << SECOND)
-        return number
-
-    def _look_up(self, second: int) -> None:
+        if number is not None:
+            return number
         if self._last is None:
             self._last = int(self._connection.execute("SELECT coalesce(max(id), -1) FROM message").get)
         span = second >> _SPAN
-        if second << SECOND > self._last or span in self._spans:
-            return
-        self._spans.add(span)
-        first, stop = span << _SPAN << SECOND, (span + 1) << _SPAN << SECOND
-        for (last,) in self._connection.execute(_TAKEN, (first, stop)):
-            # What was handed out since is not to be handed out again.
-            self._next.setdefault(last >> SECOND, last + 1)
+        # Behind the last row every number is free.
+        if second << SECOND <= self._last and span not in self._spans:
+            self._spans.add(span)
+            first, stop = span << _SPAN << SECOND, (span + 1) << _SPAN << SECOND
+            for (last,) in self._connection.execute(_TAKEN, (first, stop)):
+                # What was handed out since is not to be handed out again.
+                self._next.setdefault(last >> SECOND, last + 1)
+        return self._next.get(second, second << SECOND)

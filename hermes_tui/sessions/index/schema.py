@@ -133,7 +133,7 @@ def open_writer(path: Path) -> apsw.Connection:
     """The index for writing, made when there is none. Raises `Damaged`, `apsw.Error`, `OSError`."""
     private_dir(path.parent)
     fresh = not path.exists()
-    if fresh:
+    if fresh:  # SQLite would make it as the umask says, perhaps for others to read
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600))
     connection = connect(path, apsw.SQLITE_OPEN_READWRITE)
     try:

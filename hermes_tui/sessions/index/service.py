@@ -167,7 +167,15 @@ class IndexService:
             process.poll()
             process.returncode = process.returncode or 0  # nobody waits for it
         elif process is not None:
-            _end(process)
+            # It ends by itself when nobody is at the other end; where that takes long it may be stopped anywhere.
+            if process.stdin is not None:
+                with suppress(OSError):
+                    process.stdin.close()
+            try:
+                process.wait(_PATIENCE)
+            except subprocess.TimeoutExpired:
+                process.terminate()
+                process.wait()
         self.index.close()
 
     def _alive(self) -> bool:
@@ -188,17 +196,25 @@ class IndexService:
     def _start(self, *, follow: bool, alone: bool, patient: bool) -> None:
         words = (str(self.path), *(["--follow"] if follow else []), *(["--patient"] if patient else []))
         command = [sys.executable, "-m", _MODULE, *words] if alone else helper_command(_MODULE, *words)
+        environment = self._environment
         try:
+            variables = helper_variables()
+            # A HOME that is no directory is nobody's: with it, another was named, which the indexer is told.
+            if environment != Environment(home=Path(os.environ.get("HOME", "")), variables=dict(os.environ)):
+                home, proc = str(environment.home), str(environment.proc)
+                given = {"home": home, "variables": dict(environment.variables), "proc": proc}
+                variables[STORES] = json.dumps(given)  # which, unlike msgspec, takes names that are no UTF-8
             self._process = subprocess.Popen(  # noqa: S603 - our own module
                 command,
                 stdin=subprocess.PIPE if follow else subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
-                env=_variables(self._environment),
+                env=variables,
                 cwd="/",
                 start_new_session=True,
             )
             if self._process.stdin is not None:
+                # Who tells it something does not wait until it listens.
                 os.set_blocking(self._process.stdin.fileno(), False)
             self._detached, self._trouble = alone, ""
         except OSError as error:
@@ -226,7 +242,10 @@ class IndexService:
     def progress(self) -> Progress:
         """How far the index is."""
         running = locks.is_held(self._held)
-        size = sum(_size(Path(f"{self.path}{end}")) for end in ("", "-wal"))
+        size = 0
+        for end in ("", "-wal"):
+            with suppress(OSError):  # there is none
+                size += Path(f"{self.path}{end}").stat().st_size
         trouble = self.trouble
         if not self.on:
             return Progress(state="off", path=str(self.path), size=size, running=running)
@@ -252,7 +271,16 @@ class IndexService:
         self.close()
         if not self.path.parent.exists():
             return True
-        held = self._take_over()
+        # If need be the lock is taken from the indexer that has it: that one may be stopped at any moment, and says
+        # who it is when it has looked at the stores.
+        proc, until = self._environment.proc, time.monotonic() + TAKE_OVER
+        while (held := locks.take(self._held)) is None and time.monotonic() < until:
+            pid = self.index.indexer()
+            if pid is None or not {_MODULE.encode(), os.fsencode(self.path)} <= set(words_of(proc, pid)):
+                continue  # another process may have been given the number since
+            with suppress(ProcessLookupError, PermissionError):
+                os.kill(pid, signal.SIGTERM)
+                os.kill(pid, signal.SIGCONT)  # one that is suspended ends only so
         if held is None:
             return False
         try:
@@ -261,49 +289,3 @@ class IndexService:
         finally:
             os.close(held)
         return True
-
-    def _take_over(self) -> int | None:
-        """The lock, if need be from the indexer that has it: it may be stopped at any moment, and says who it is
-        when it has looked at the stores."""
-        until = time.monotonic() + TAKE_OVER
-        while (held := locks.take(self._held)) is None and time.monotonic() < until:
-            pid = self.index.indexer()
-            if pid is not None and self._is_indexer(pid):
-                with suppress(ProcessLookupError, PermissionError):
-                    os.kill(pid, signal.SIGTERM)
-                    os.kill(pid, signal.SIGCONT)  # one that is suspended ends only so
-        return held
-
-    def _is_indexer(self, pid: int) -> bool:
-        """Whether it is that of this index, not another process that was given its number since."""
-        return {_MODULE.encode(), os.fsencode(self.path)} <= set(words_of(self._environment.proc, pid))
-
-
-def _variables(environment: Environment) -> dict[str, str]:
-    """What the indexer is given: its own program, and where the stores are."""
-    variables = helper_variables()
-    # A HOME that is no directory is nobody's: with it, another was named, which the indexer is told.
-    if environment != Environment(home=Path(os.environ.get("HOME", "")), variables=dict(os.environ)):
-        home, proc = str(environment.home), str(environment.proc)
-        given = {"home": home, "variables": dict(environment.variables), "proc": proc}
-        variables[STORES] = json.dumps(given)  # which, unlike msgspec, takes names that are no UTF-8
-    return variables
-
-
-def _end(process: subprocess.Popen[bytes]) -> None:
-    """It ends by itself when nobody is at the other end; where that takes long it may be stopped at any moment."""
-    if process.stdin is not None:
-        with suppress(OSError):
-            process.stdin.close()
-    try:
-        process.wait(_PATIENCE)
-    except subprocess.TimeoutExpired:
-        process.terminate()
-        process.wait()
-
-
-def _size(path: Path) -> int:
-    try:
-        return path.stat().st_size
-    except OSError:
-        return 0

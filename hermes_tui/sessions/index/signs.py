@@ -19,6 +19,8 @@ _PLAIN = bytes(byte for byte in range(128) if byte != ord("$"))
 
 def indexable(text: bytes) -> bytes:
     """What FTS5 is given of a text: `spaced`, with a word behind it for each of its signs."""
+    if text.isascii() and b"$" not in text:  # as a rule; to look for signs takes ten times as long
+        return spaced_bytes(text)
     there = signs(text.translate(None, _PLAIN).decode())
     if _MARK.encode() in text:
         text = escaped(text.decode()).encode()

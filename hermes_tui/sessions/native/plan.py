@@ -11,8 +11,8 @@ from typing import Literal, NamedTuple
 import msgspec
 from msgspec.structs import replace
 
-from hermes_tui.errors import AgentNotInstalled, CapabilityError, HermesTuiError, ParseError, ValidationError
-from hermes_tui.sessions.adapters import AdapterBroken, Adapters
+from hermes_tui.errors import AgentNotInstalled, CapabilityError, ValidationError
+from hermes_tui.sessions.adapters import Adapters, adapter_asked
 from hermes_tui.sessions.native.shell_line import command_line, names_nothing
 from session_adapters.base import Adapter, Environment, Liveness, NativeCommand
 from session_adapters.model import SessionSummary
@@ -90,19 +90,23 @@ class Start(msgspec.Struct, frozen=True, kw_only=True):
 def plan(adapters: Adapters, summary: SessionSummary, verb: Verb, cwd: str | Path | None = None) -> Start:
     """How `summary` is resumed or forked, in `cwd` where one is chosen. Looks at PATH, the directory and the running
     processes. Raises `CapabilityError` where the agent has no way to, `ParseError` where its adapter fails."""
-    try:
+    with adapter_asked(f"cannot {verb} {summary.unified_id}"):
         adapter = adapters.get(summary.agent)
         live = adapter.live().get(summary.session_id)
         command = _command(adapter, summary, verb)
-    except AdapterBroken as error:
-        raise ParseError(f"cannot {verb} {summary.unified_id}: {error}") from error
-    except HermesTuiError:
-        raise
-    except Exception as error:
-        reason = f"the adapter failed ({type(error).__name__}: {error})"
-        raise ParseError(f"cannot {verb} {summary.unified_id}: {reason}") from error
     if command is None:
-        raise CapabilityError(_incapable(adapter, summary, verb))
+        able = adapter.capabilities.can_resume if verb == "resume" else adapter.capabilities.can_fork
+        if not able:
+            reason = f"{adapter.label} cannot {verb} a session"
+        elif summary.kind == "subagent":
+            helper = f"it is a helper's, {verb} the one that started it"
+            reason = f"{adapter.label} cannot {verb} {summary.unified_id}: {helper}"
+        else:
+            reason = (
+                f"{adapter.label} has no command to {verb} {summary.unified_id}; if it can at all, it does so from "
+                "inside a session"
+            )
+        raise CapabilityError(reason)
     if lost := next(filter(names_nothing, (*command.argv, *command.env.values())), None):
         reason = f"its name is no UTF-8 text, and the command would name another file ({lost})"
         raise CapabilityError(f"cannot {verb} {summary.unified_id}: {reason}; rename the file or the directory")
@@ -126,18 +130,6 @@ def _command(adapter: Adapter, summary: SessionSummary, verb: Verb) -> NativeCom
     return command if usable else None
 
 
-def _incapable(adapter: Adapter, summary: SessionSummary, verb: Verb) -> str:
-    able = adapter.capabilities.can_resume if verb == "resume" else adapter.capabilities.can_fork
-    if not able:
-        return f"{adapter.label} cannot {verb} a session"
-    if summary.kind == "subagent":
-        return f"{adapter.label} cannot {verb} {summary.unified_id}: it is a helper's, {verb} the one that started it"
-    return (
-        f"{adapter.label} has no command to {verb} {summary.unified_id}; if it can at all, it does so from inside a "
-        "session"
-    )
-
-
 def _start(
     adapter: Adapter,
     summary: SessionSummary,
@@ -154,7 +146,9 @@ def _start(
         text = f"{command.argv[0]} is not on PATH; install {adapter.label} or add its directory to PATH"
         obstacles.insert(0, Obstacle("program", text))
     if live is not None:
-        warnings.insert(0, _open_elsewhere(verb, live))
+        who = f"process {live.pid}" + (f", {live.status}" if live.status else "")
+        what = "the fork has what was written so far" if verb == "fork" else "two programs would write to it at once"
+        warnings.insert(0, f"The session is open elsewhere ({who}): {what}")
     if command.warning:
         warnings.append(command.warning)
     return Start(
@@ -172,13 +166,6 @@ def _start(
         obstacles=tuple(obstacles),
         warnings=tuple(warnings),
     )
-
-
-def _open_elsewhere(verb: Verb, live: Liveness) -> str:
-    who = f"process {live.pid}" + (f", {live.status}" if live.status else "")
-    if verb == "fork":
-        return f"The session is open elsewhere ({who}): the fork has what was written so far"
-    return f"The session is open elsewhere ({who}): two programs would write to it at once"
 
 
 def _directory(

@@ -14,16 +14,16 @@ def quote(word: str) -> str:
     of bash, zsh, ksh and POSIX 2024, byte by byte: the line can be shown as it stands."""
     if word.isprintable():
         return shlex.quote(word)
-    return "$'" + "".join(_escaped(character) for character in word) + "'"
-
-
-def _escaped(character: str) -> str:
-    if character in "\\'":
-        return f"\\{character}"
-    if character.isprintable():
-        return character
-    # Three octal digits end by themselves; a hexadecimal escape would swallow a digit that follows.
-    return "".join(f"\\{byte:03o}" for byte in os.fsencode(character))
+    written: list[str] = []
+    for character in word:
+        if character in "\\'":
+            written.append(f"\\{character}")
+        elif character.isprintable():
+            written.append(character)
+        else:
+            # Three octal digits end by themselves; a hexadecimal escape would swallow a digit that follows.
+            written += (f"\\{byte:03o}" for byte in os.fsencode(character))
+    return "$'" + "".join(written) + "'"
 
 
 def command_line(

@@ -25,9 +25,10 @@ def become(start: Start) -> NoReturn:
     Raises as `Start.check` does, and `HermesTuiError` where the system refuses."""
     start.check()
     assert start.program is not None  # noqa: S101  (`check` has seen to it)
-    directory = os.open(".", os.O_RDONLY | os.O_CLOEXEC)
+    directory = os.open(".", os.O_RDONLY | os.O_CLOEXEC)  # to come back to if the program cannot be run
     try:
         os.chdir(start.cwd)
+        # What a process ignores the program that takes its place ignores, too.
         for number in _IGNORED_BY_PYTHON:
             signal.signal(number, signal.SIG_DFL)
         os.execve(start.program, start.argv, start.environment())  # noqa: S606  (that is what is wanted)

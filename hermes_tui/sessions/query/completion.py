@@ -36,7 +36,17 @@ def complete(text: str, cursor: int, values: Callable[[str], Iterable[str]]) -> 
     if piece is None or piece.kind not in ("word", "filter"):
         return []
     if piece.kind == "filter" and cursor > piece.start + len(piece.name):
-        return _values(text, piece.name, piece.start + len(piece.name) + 1, piece.end, cursor, values)
+        start = piece.start + len(piece.name) + 1
+        commas = list(_commas(text, start, piece.end))
+        start = max((at + 1 for at in commas if at < cursor), default=start)
+        end = min((at for at in commas if at >= cursor), default=piece.end)
+        begun = text[start:cursor].strip('"').lower()
+        known = {"is": (*ATTENDED, *STATES), "role": tuple(ROLES), "since": _TIMES, "until": _TIMES}.get(piece.name)
+        there = dict.fromkeys(value for value in (known or values(piece.name)) if value)
+        # What is typed in full is no way to go on. Those that begin with it are likelier than those that hold it.
+        fitting = [value for value in there if begun in value.lower() and value.lower() != begun]
+        fitting.sort(key=lambda value: not value.lower().startswith(begun))
+        return [Completion(start, end, as_typed(value)) for value in fitting]
     begun = text[piece.start : cursor].lower()
     return [
         Completion(piece.start, cursor, f"{name}:", about)
@@ -55,20 +65,6 @@ def mistyped(text: str) -> list[tuple[str, str]]:
         if piece.kind != "filter" and colon and name.isalpha():
             found.update((name, near) for near in get_close_matches(name.lower(), list(FILTERS), 1, _NEAR))
     return list(found.items())
-
-
-def _values(
-    text: str, name: str, start: int, end: int, cursor: int, values: Callable[[str], Iterable[str]]
-) -> list[Completion]:
-    commas = list(_commas(text, start, end))
-    start = max((at + 1 for at in commas if at < cursor), default=start)
-    end = min((at for at in commas if at >= cursor), default=end)
-    begun = text[start:cursor].strip('"').lower()
-    known = {"is": (*ATTENDED, *STATES), "role": tuple(ROLES), "since": _TIMES, "until": _TIMES}.get(name)
-    there = dict.fromkeys(value for value in (known or values(name)) if value)
-    fitting = [value for value in there if begun in value.lower() and value.lower() != begun]
-    fitting.sort(key=lambda value: not value.lower().startswith(begun))
-    return [Completion(start, end, as_typed(value)) for value in fitting]
 
 
 def _commas(text: str, start: int, end: int) -> Iterator[int]:

@@ -174,30 +174,26 @@ def session_filter(
         span = period(value, now) if value else None
         return None if span is None else SessionFilter(field, (value,), low=span[0], high=span[1])
     if field in _FIGURES:
-        return _figure(field, value.lower())
+        value = value.lower()
+        if _UNFINISHED.fullmatch(value):  # the number is still to be typed
+            return None
+        figure = _NUMBER.fullmatch(value)
+        if figure is None:
+            raise ValueError(f"{value!r} is no number")
+        number = float(figure[2].replace(",", "").replace("_", "")) * _FACTORS[figure[3]]
+        return SessionFilter(field, (value,), comparison=figure[1], number=number)
     if field in ("title", "note"):
         values = tuple(map(_plain, values))
     if field == "cwd":
-        values = tuple(one.removeprefix("~") for one in values)
+        values = tuple(one.removeprefix("~") for one in values)  # what is behind it is a part of the path
     if field == "is":
-        values = tuple(state for one in values for state in _states(one))
+        states: list[str] = []
+        for one in values:
+            meant = [state for state in (*STATES, *ATTENDED) if state.startswith(one)]
+            if not meant:
+                raise ValueError(f"{one!r} is no state")
+            states += meant
+        values = tuple(states)
         among = frozenset[str]().union(*(now_in(state) for state in values if state in ATTENDED))
         return SessionFilter(field, values, among=among) if values else None
     return SessionFilter(field, values) if any(values) else None
-
-
-def _figure(field: str, value: str) -> SessionFilter | None:
-    if _UNFINISHED.fullmatch(value):
-        return None
-    found = _NUMBER.fullmatch(value)
-    if found is None:
-        raise ValueError(f"{value!r} is no number")
-    number = float(found[2].replace(",", "").replace("_", "")) * _FACTORS[found[3]]
-    return SessionFilter(field, (value,), comparison=found[1], number=number)
-
-
-def _states(value: str) -> list[str]:
-    found = [state for state in (*STATES, *ATTENDED) if state.startswith(value)]
-    if not found:
-        raise ValueError(f"{value!r} is no state")
-    return found

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Literal, NamedTuple
 
@@ -85,10 +85,8 @@ class Lexeme(NamedTuple):
 
 def split(text: str) -> list[Lexeme]:
     """The pieces of a query, in order."""
-    return list(_pieces(text[:_LENGTH]))
-
-
-def _pieces(text: str) -> Iterator[Lexeme]:
+    text = text[:_LENGTH]
+    found: list[Lexeme] = []
     at = 0
     opened = 0
     while at < len(text):
@@ -97,19 +95,20 @@ def _pieces(text: str) -> Iterator[Lexeme]:
             at += 1
         elif char == "(":
             opened += 1
-            yield Lexeme("open", at, at + 1, "(")
+            found.append(Lexeme("open", at, at + 1, "("))
             at += 1
         elif char == ")":
             opened = max(0, opened - 1)
-            yield Lexeme("close", at, at + 1, ")")
+            found.append(Lexeme("close", at, at + 1, ")"))
             at += 1
         elif char == "-" and at + 1 < len(text) and not text[at + 1].isspace() and text[at + 1] not in _NO_TERM:
-            yield Lexeme("minus", at, at + 1, "-")
+            found.append(Lexeme("minus", at, at + 1, "-"))
             at += 1
         else:
             piece = _piece(text, at, opened)
-            yield piece
+            found.append(piece)
             at = piece.end
+    return found
 
 
 def _piece(text: str, at: int, opened: int) -> Lexeme:
@@ -282,7 +281,8 @@ class Parser:
     def _word(self, piece: Lexeme, negated: bool) -> Tree | None:
         words = tuple(tokens(piece.text))
         if words:
-            # What is to be left out is left out once it is typed.
+            # The last word counts as begun from its second letter on. What is to be left out is left out once it is
+            # typed.
             typed = not negated and piece.kind == "word" and piece.end == self._open_end and len(words[-1]) > 1
             goes_on = piece.prefix or (typed and self._text[-1].isalnum())
             return Word(words, prefix=goes_on)

@@ -38,7 +38,7 @@ def _implies(tree: Tree, wide: Tree) -> bool:
     match wide:
         case All(parts):
             return all(_implies(tree, part) for part in parts)
-        case Any(parts) if not isinstance(tree, Any):
+        case Any(parts) if not isinstance(tree, Any):  # else each alternative may lead to another one
             return any(_implies(tree, part) for part in parts)
     match tree:
         case Any(parts):
@@ -46,25 +46,21 @@ def _implies(tree: Tree, wide: Tree) -> bool:
         case All(parts):
             return any(_implies(part, wide) for part in parts)
         case Word() if isinstance(wide, Word):
-            return _says(tree, wide)
+            # The words of `wide` stand among those of `tree`, one after the other as there.
+            *whole, last = wide.tokens
+            ends = range(len(whole), len(tree.tokens))
+            return any(
+                list(tree.tokens[end - len(whole) : end]) == whole
+                and (
+                    tree.tokens[end].startswith(last)
+                    if wide.prefix
+                    else tree.tokens[end] == last and not (tree.prefix and end == len(tree.tokens) - 1)
+                )
+                for end in ends
+            )
         case Inside(text) if isinstance(wide, Inside):
             return wide.text in text
         case MessageFilter(field, value) if isinstance(wide, MessageFilter):
             return field == wide.field and (value.startswith(wide.value) if field == "role" else wide.value in value)
         case _:
             return False
-
-
-def _says(word: Word, wide: Word) -> bool:
-    """Whether the words of `wide` stand among those of `word`, one after the other as there."""
-    *whole, last = wide.tokens
-    ends = range(len(whole), len(word.tokens))
-    return any(
-        list(word.tokens[end - len(whole) : end]) == whole
-        and (
-            word.tokens[end].startswith(last)
-            if wide.prefix
-            else word.tokens[end] == last and not (word.prefix and end == len(word.tokens) - 1)
-        )
-        for end in ends
-    )

@@ -170,8 +170,10 @@ def holds(tree: Tree, unit: TextUnit) -> bool:
             return text in unit.passage.text
         case Inside() | Regex():
             return next(tree.spans(unit.passage.text), None) is not None
+        case MessageFilter("role", value):
+            return unit.role.startswith(value)
         case MessageFilter(field, value):
-            return _says(field, value, unit)
+            return any(value in one for one in (unit.tools if field == "tool" else unit.files))
         case Not(part):
             return not holds(part, unit)
         case All(parts):
@@ -180,12 +182,6 @@ def holds(tree: Tree, unit: TextUnit) -> bool:
             return any(holds(part, unit) for part in parts)
         case SessionFilter():
             raise ValueError("conditions on the session are decided first")
-
-
-def _says(field: str, value: str, unit: TextUnit) -> bool:
-    if field == "role":
-        return unit.role.startswith(value)
-    return any(value in one for one in (unit.tools if field == "tool" else unit.files))
 
 
 def spans(tree: Tree, unit: TextUnit) -> list[Span]:

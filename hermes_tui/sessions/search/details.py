@@ -94,7 +94,10 @@ def locate(
     part: FoundPart | None = None,
 ) -> Located:
     """Read the conversation where `part`, or that which fits best, was found."""
-    _find_places(stores, query, conversation, problems)
+    # Where messages have no ids, an index only tells that there are some: look where.
+    places = (found for one in conversation.parts.values() for found in one.places)
+    if any(found.key[0] == "" and found.field != "title" for found in places):
+        compare(stores, query, conversation, SearchOptions(), problems, lambda: False)
     part = part or conversation.best
     summary, match = part.summary, part.anchor
     opened = _open(stores, summary, problems)
@@ -133,15 +136,6 @@ def details(
         window=window_around(around, at, WINDOW) if at is not None else None,
         end=bookends(last)[1],
     )
-
-
-def _find_places(
-    stores: CatalogueStores, query: Query, conversation: FoundConversation, problems: list[Problem]
-) -> None:
-    """Where messages have no ids, an index only tells that there are some: look where."""
-    places = (match for part in conversation.parts.values() for match in part.places)
-    if any(match.key[0] == "" and match.field != "title" for match in places):
-        compare(stores, query, conversation, SearchOptions(), problems, lambda: False)
 
 
 def outline(
@@ -235,7 +229,7 @@ def _facts(match: Match | None) -> dict[str, Any]:
     return {
         "match_field": match.field,
         "match_role": match.role or None,
-        "match_time": _when(match.time),
+        "match_time": None if match.time is None else datetime.fromtimestamp(match.time, UTC),
         "match_visibility": match.visibility if match.visibility != "live" else None,
     }
 
@@ -303,7 +297,3 @@ def _place(messages: Sequence[Message], match: Match) -> int | None:
     if not match.message_id:
         return None
     return next((index for index, one in enumerate(messages) if one.id == match.message_id), None)
-
-
-def _when(time: float | None) -> datetime | None:
-    return None if time is None else datetime.fromtimestamp(time, UTC)

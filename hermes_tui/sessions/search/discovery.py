@@ -136,7 +136,7 @@ def rank(
         conversations = gathering.best_first(conversations)
     elif options.sort == "cost":
         costs = _costs(stores.sessions)
-        conversations.sort(key=lambda one: -costs.get(one.root, -1.0))
+        conversations.sort(key=lambda one: -costs.get(one.root, -1.0))  # of unknown cost: last
     chosen = conversations if options.limit is None else conversations[: options.limit]
     problems = list(hunt.problems)
     _find_best_places(stores, query, options, hunt, chosen, problems, stop)

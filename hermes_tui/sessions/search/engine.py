@@ -196,7 +196,7 @@ class Hunt:
         for problem in self._covered.problems(shelf.source for shelf in todo):
             if (problem.agent, problem.path) not in said:
                 self._report(problem)
-        self._suspects -= self._sure
+        self._suspects -= self._sure  # another message of theirs is found for certain
         open_places = {key_of(shelf.source) for shelf in left}
         held = {place[:3] for place in self._suspects} - open_places
         suspects = [shelf for shelf in todo if key_of(shelf.source) in held] if held else []

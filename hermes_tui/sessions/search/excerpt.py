@@ -85,7 +85,13 @@ def _one_line(text: str, spans: Sequence[Span]) -> tuple[str, list[Span]]:
 
 def line(message: Message, place: int, *, anchor: bool = False, length: int | None = LINE_LENGTH) -> ResultLine:
     """One message of a conversation, cut after `length` characters."""
-    said = message.content or "; ".join(_called(message)) or (message.thinking or "")
+    # Where nothing was said: what a tool gave, else what was called, else what was thought.
+    said = message.content
+    if not said and message.tool_result is not None:
+        said = flat(message.tool_result.output)
+    elif not said:
+        said = "; ".join(f"{call.tool_name}: {cut(flat(call.input), LINE_LENGTH)}" for call in message.tool_calls)
+    said = said or message.thinking or ""
     text = scrub(said) if length is None else cut(scrub(said), length)
     return ResultLine(
         message_id=name_of(message, place),
@@ -96,12 +102,6 @@ def line(message: Message, place: int, *, anchor: bool = False, length: int | No
         anchor=anchor,
         cut=len(text) < len(said),
     )
-
-
-def _called(message: Message) -> list[str]:
-    if message.tool_result is not None:
-        return [flat(message.tool_result.output)]
-    return [f"{call.tool_name}: {cut(flat(call.input), LINE_LENGTH)}" for call in message.tool_calls]
 
 
 def name_of(message: Message, place: int) -> str:

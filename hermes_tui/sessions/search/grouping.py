@@ -285,6 +285,7 @@ class Gathering:
 
     def newest_first(self) -> list[FoundConversation]:
         """All conversations, the last active first."""
+        # The second time those that were active at the same moment keep their order.
         return sorted(sorted(self._by_root.values(), key=_key), key=_updated, reverse=True)
 
     @staticmethod

@@ -197,22 +197,23 @@ class SearchCoverage(Struct, frozen=True, kw_only=True):
 
     def __str__(self) -> str:
         """`indexed 94 %, rest scanned`."""
-        said = self._searched()
+        if not self.sources:
+            said = "no session to search"
+        elif self.indexed == self.sources:
+            said = "indexed 100 %"
+        elif self.indexed:
+            share = 100 * self.indexed // self.sources
+            done = f"{100 * (self.sources - self.left) // self.sources} % searched" if self.left else "rest scanned"
+            said = f"indexed {share} %, {done}"
+        elif self.left:
+            said = f"{100 * (self.sources - self.left) // self.sources} % searched"
+        else:
+            said = "scanned" if self.unread or self.waiting else "all scanned"
         if self.unread:
             said = f"{said}, {self.unread:,} could not be read in full"
         if self.waiting:
             said = f"{said}, {self.waiting:,} files not read yet"
         return f"{said}, {self.unpriced:,} costs not added up yet" if self.unpriced else said
-
-    def _searched(self) -> str:
-        if not self.sources:
-            return "no session to search"
-        share = 100 * self.indexed // self.sources
-        done = "rest scanned" if not self.left else f"{100 * (self.sources - self.left) // self.sources} % searched"
-        whole = "scanned" if self.unread or self.waiting else "all scanned"
-        if self.indexed == self.sources:
-            return "indexed 100 %"
-        return f"indexed {share} %, {done}" if self.indexed else (whole if not self.left else done)
 
 
 class Outcome(Struct, frozen=True, kw_only=True):

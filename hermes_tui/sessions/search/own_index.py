@@ -47,6 +47,7 @@ def own_rows(
     for row in rows:
         if row.session_id not in wanted or (row.visibility == "rewound" and not rewound):
             continue
+        # A row names a message, not which of its texts: that is guessed by who wrote it.
         field: Field = "prose" if row.role in ("user", "assistant") else "tool"
         found = places.setdefault(row.session_id, [])
         if len(found) < MOST_MATCHES:

@@ -76,6 +76,7 @@ def decide(stores: CatalogueStores, query: Query, keep: Callable[[SessionSummary
     """`keep` says which sessions are searched at all; None: all of them."""
     shelves = stores.shelves()
     everyone = query.for_session(_NOBODY)
+    # Where nothing is asked of the sessions themselves, all of them are searched for the same.
     if not query.fields - MESSAGE_FILTERS and keep is None and everyone.decided is None:
         excluded = stores.sessions if everyone.forbids else ()
         return Decision((), shelves, (everyone,) if shelves else (), None, excluded)
@@ -84,7 +85,12 @@ def decide(stores: CatalogueStores, query: Query, keep: Callable[[SessionSummary
     searches: dict[str, Search] = {}
     known: dict[tuple[bool, ...], tuple[Search, bool | None]] = {}
     distinct: dict[Search, Search] = {}
-    for summary, passed in zip(stores.sessions, _verdicts(stores, query), strict=False):
+    # For each session which of the query's filters it passes: those that pass the same are searched for the same.
+    filters = [leaf for leaf in leaves(query.tree) if isinstance(leaf, SessionFilter)]
+    verdicts: Iterable[tuple[bool, ...]] = (
+        zip(*(stores.verdicts(one) for one in filters), strict=True) if filters else repeat(())
+    )
+    for summary, passed in zip(stores.sessions, verdicts, strict=False):
         if keep is not None and not keep(summary):
             continue
         if passed not in known:
@@ -100,12 +106,6 @@ def decide(stores: CatalogueStores, query: Query, keep: Callable[[SessionSummary
     every = tuple(search for search in distinct if search.decided is None)
     todo = [shelf for shelf in shelves if any(one.unified_id in searches for one in shelf.sessions)] if every else ()
     return Decision(found, todo, every, searches, doubtful)
-
-
-def _verdicts(stores: CatalogueStores, query: Query) -> Iterable[tuple[bool, ...]]:
-    """For each session which of the query's filters it passes."""
-    filters = [leaf for leaf in leaves(query.tree) if isinstance(leaf, SessionFilter)]
-    return zip(*(stores.verdicts(one) for one in filters), strict=True) if filters else repeat(())
 
 
 def is_dear(tree: Tree) -> bool:

@@ -72,11 +72,6 @@ PLAIN = Weights()
 """Where there is no index to ask."""
 
 
-def _rarity(messages: int, holding: int) -> float:
-    """What a word counts that so many of the messages hold."""
-    return max(_RAREST, log((messages - holding + 0.5) / (holding + 0.5))) if holding <= messages else _RAREST
-
-
 def looked_for(tree: Tree) -> Sequence[LookedFor]:
     """The conditions of a query on what stands in texts, each once."""
     found = (leaf for leaf in leaves(tree, positive=True) if isinstance(leaf, LookedFor))
@@ -90,9 +85,14 @@ def weigh(index: SearchIndex, tree: Tree) -> Weights:
         if not messages:
             return PLAIN
         wanted = set(looked_for(tree))
-        if len(wanted) < 2:
+        if len(wanted) < 2:  # one alone counts all there is to count
             return Weights(average)
-        each = {leaf: _rarity(messages, index.frequency(leaf)) for leaf in wanted}
+        each: dict[LookedFor, float] = {}
+        for leaf in wanted:
+            holding = index.frequency(leaf)
+            # Of a word of very many messages more may be counted than there are: see `frequency`.
+            rarity = log((messages - holding + 0.5) / (holding + 0.5)) if holding <= messages else _RAREST
+            each[leaf] = max(_RAREST, rarity)
     except IndexUnusable:
         return PLAIN
     return Weights(average, {leaf: one / sum(each.values()) for leaf, one in each.items()})

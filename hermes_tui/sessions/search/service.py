@@ -24,6 +24,7 @@ from session_adapters.model import SessionSummary
 from session_adapters.transcript import Transcript
 
 if TYPE_CHECKING:
+    from hermes_tui.sessions.cost.service import CostDesk
     from hermes_tui.sessions.search.incremental.search import LiveSearch
 
 __all__ = ["SearchDesk"]
@@ -32,8 +33,6 @@ _MOST = 100
 """Sessions that are found for an agent, which reads a few."""
 Costs = Literal["none", "shown", "exact"]
 """Whether costs are filled in: as they were last added up, without reading anything, or as they are."""
-Dress = Callable[[Sequence[SessionSummary], Costs], tuple[Sequence[SessionSummary], int]]
-"""The sessions with what a list of them does not know itself; and of how many the cost is not added up yet."""
 
 
 class SearchDesk:
@@ -45,18 +44,18 @@ class SearchDesk:
         adapters: Adapters,
         home: str,
         index: Callable[[], SearchIndex | None],
-        dress: Dress = lambda sessions, costs: (sessions, 0),
+        costs: Callable[[], CostDesk | None] = lambda: None,
         states: Callable[[], NowIn] = lambda: no_states,
     ) -> None:
-        """`home` is what `~` stands for. `index` gives the index to ask, or None. `dress` fills in tags, and costs
-        where they are asked for. `states` looks how sessions are; it is called when a query asks for that, and may
-        raise `HermesTuiError`."""
+        """`home` is what `~` stands for. `index` gives the index to ask, or None; `costs` what fills in tags, and
+        costs where they are asked for, or None. `states` looks how sessions are; it is called when a query asks for
+        that, and may raise `HermesTuiError`."""
         self._states = states
         self._catalogue = catalogue
         self._adapters = adapters
         self._home = home
         self._index = index
-        self._dress = dress
+        self._costs = costs
         self._stores_for_rank = self._kept_stores()
 
     def parse(self, text: str, now: datetime | None = None, *, typing: bool = False) -> Query:
@@ -103,7 +102,17 @@ class SearchDesk:
             self._catalogue.complete(lambda: False, agents)
         priced = options.sort == "cost" or "cost" in fields
         costs: Costs = "none" if not priced else "exact" if refresh else "shown"
-        return CatalogueStores(self._catalogue, self._adapters, agents, lambda sessions: self._dress(sessions, costs))
+        return CatalogueStores(self._catalogue, self._adapters, agents, lambda found: self._dressed(found, costs))
+
+    def _dressed(self, sessions: Sequence[SessionSummary], wanted: Costs) -> tuple[Sequence[SessionSummary], int]:
+        """The sessions with what a list of them does not know itself; of how many the cost is not added up yet."""
+        costs = self._costs()
+        if costs is None:
+            return sessions, 0
+        tagged = costs.tagged(sessions)
+        if wanted == "shown":
+            return costs.shown(tagged), len(costs.pending(tagged))
+        return (costs.all_priced(tagged), costs.left) if wanted == "exact" else (tagged, 0)
 
     def _kept_stores(self) -> Callable[[Query], CatalogueStores]:
         """`stores` as last looked at, made anew only when the list changed, or the costs that are asked for."""
@@ -179,7 +188,7 @@ class SearchDesk:
             case "source":
                 values = [one.source or "" for one in sessions]
             case "tag":
-                values = [tag for one in self._dress(sessions, "none")[0] for tag in one.tags]
+                values = [tag for one in self._dressed(sessions, "none")[0] for tag in one.tags]
             case "tool":
                 index = self._index()
                 values = index.tools() if index is not None else []

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable, Sequence
 from datetime import date, datetime
 from functools import lru_cache
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from msgspec.structs import replace
 
@@ -195,16 +195,15 @@ class _Shown:
             return window, SHAPES[0][1]
         shapes = [(min(window, size), ends) for size, ends in SHAPES]
         for size, ends in shapes:
-            there = [one for found in located for one in self._places(found, size, ends)]
+            there: list[Message] = []
+            for found in located:
+                around = [found.around[one] for one in _window(found.around, found.at, size)]
+                # `[-0:]` would be all of them.
+                said = [*spoken(found.first)[:ends], *spoken(found.last)[-ends or len(found.last) :]]
+                there += [*around, *(one for one, _ in said if one not in around)]
             if self._fits(there, len(located) * _RESULT) or (size, ends) == shapes[-1]:
                 break
         return size, ends
-
-    @staticmethod
-    def _places(found: Located, size: int, ends: int) -> list[Message]:
-        around = [found.around[one] for one in _window(found.around, found.at, size)]
-        said = [*spoken(found.first)[:ends], *spoken(found.last)[-ends or len(found.last) :]]
-        return [*around, *(one for one, _ in said if one not in around)]
 
     def _fits(self, messages: Sequence[Message], more: int) -> bool:
         """Whether the messages may be part of the answer, each cut after some characters; so many are wanted from now
@@ -304,6 +303,13 @@ class _Shown:
         result, said = message.tool_result, _said(message)
         longest = 2 * self._longest + self._offset if anchor else self._longest
         content = self._text(said, longest)
+        calls: list[str] = []
+        for call in message.tool_calls:
+            text = json_text(call.input)
+            if self._redactor is not None and len(text) <= self._longest + _MORE_OF_INPUT:
+                # By names and by lines; as text again, because an option may stand in the item before its secret.
+                text = json_text(self._redactor.value(call.input))
+            calls.append(f"{call.tool_name}: {self._text(text, self._longest)[: self._longest]}")
         return QuotedMessage(
             id=name_of(message, place),
             role=message.role,
@@ -313,16 +319,9 @@ class _Shown:
             timestamp=message.timestamp,
             anchor=anchor,
             tool_name=result.tool_name if result is not None else "",
-            tool_calls=tuple(f"{call.tool_name}: {self._call(call.input)}" for call in message.tool_calls),
+            tool_calls=tuple(calls),
             visibility=message.visibility,
         )
-
-    def _call(self, value: Any) -> str:
-        text = json_text(value)
-        if self._redactor is not None and len(text) <= self._longest + _MORE_OF_INPUT:
-            # By names and by lines; as text again, because an option may stand in the item before its secret.
-            text = json_text(self._redactor.value(value))
-        return self._text(text, self._longest)[: self._longest]
 
     def _masked(self, summary: SessionSummary) -> SessionSummary:
         return summary if self._redactor is None else masked(summary)

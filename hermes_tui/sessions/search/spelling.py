@@ -33,10 +33,23 @@ _COUNTED = 40
 def instead_of(query: Query, index: SearchIndex, sources: Sequence[Source]) -> str:
     """The query with every word of it that stands nowhere put right; nothing where there is none, or one for which
     there is no other."""
+    text, mended = query.text, False
+    words = [part for part in query.parts if part.kind == "word"][:_MOST_WORDS]
     try:
-        return _mended(query, index, index.coverage(sources))
+        covered = index.coverage(sources)
+        for part in reversed(words):  # from the end, so that the places before stay right
+            word = query.text[part.start : part.end]
+            if not word.isalnum() or not _LEAST <= len(word) <= _LONGEST or len(tokens(word)) != 1:
+                continue
+            if _hits(index, covered, Word((tokens(word)[0],), prefix=True), 1):
+                continue
+            better = _likeliest(tokens(word)[0], index, covered)
+            if not better:  # with this word nothing is found, whatever becomes of the others
+                return ""
+            text, mended = f"{text[: part.start]}{better}{text[part.end :]}", True
     except IndexUnusable:
         return ""
+    return text if mended else ""
 
 
 def neighbours(word: str) -> Iterator[list[str]]:
@@ -49,22 +62,6 @@ def neighbours(word: str) -> Iterator[list[str]]:
         f"{left}{letter}{right[1:]}" for left, right in cuts for letter in _LETTERS if right and letter != right[0]
     ]
     yield [f"{left}{right[1:]}" for left, right in cuts if right]
-
-
-def _mended(query: Query, index: SearchIndex, covered: IndexCoverage) -> str:
-    text, mended = query.text, False
-    words = [part for part in query.parts if part.kind == "word"][:_MOST_WORDS]
-    for part in reversed(words):  # from the end, so that the places before stay right
-        word = query.text[part.start : part.end]
-        if not word.isalnum() or not _LEAST <= len(word) <= _LONGEST or len(tokens(word)) != 1:
-            continue
-        if _hits(index, covered, Word((tokens(word)[0],), prefix=True), 1):
-            continue
-        better = _likeliest(tokens(word)[0], index, covered)
-        if not better:
-            return ""
-        text, mended = f"{text[: part.start]}{better}{text[part.end :]}", True
-    return text if mended else ""
 
 
 def _likeliest(word: str, index: SearchIndex, covered: IndexCoverage) -> str:

@@ -99,7 +99,15 @@ class CatalogueStores:
     def titles(self) -> Titles[SessionSummary]:
         """All titles, as they are searched: a name of the user's own, and the agent's. Not one that says what is in
         the rows of another session."""
-        return Titles((one, _titles(one)) for one in self.sessions)
+        named: list[tuple[SessionSummary, str]] = []
+        for one in self.sessions:
+            text = one.title
+            if one.repeated and one.agent_title is None:
+                text = ""
+            elif one.agent_title and not one.repeated:
+                text = f"{one.title}\n{one.agent_title}"
+            named.append((one, text if one.repeated else text.rstrip()))  # itself, mostly
+        return Titles(named)
 
     def get_ready(self, index: SearchIndex | None) -> None:
         """Do now what the first question would have to wait for."""
@@ -185,12 +193,6 @@ class CatalogueStores:
         return found
 
 
-def _titles(one: SessionSummary) -> str:
-    if one.repeated:
-        return one.title if one.agent_title is not None else ""
-    return (f"{one.title}\n{one.agent_title}" if one.agent_title else one.title).rstrip()  # itself, mostly
-
-
 def by_age(one: SessionSummary) -> tuple[datetime, datetime, str]:
     """Puts the parts of a conversation in order, the oldest first."""
     return one.created_at, one.updated_at, one.session_id
@@ -217,7 +219,11 @@ def _shelves(sessions: Iterable[SessionSummary], entries: Sequence[CachedSource]
         if place is None:  # two sessions were given one id: the list tells them apart
             place = by_path.get(path)
         elif name in copied or entries[place].source.path != path:
-            with_path = (number for number in copied.get(name, (place,)) if _has(entries[number], name, path))
+            with_path = (
+                number
+                for number in copied.get(name, (place,))
+                if any(one.unified_id == name and one.path == path for one in entries[number].summaries)
+            )
             place = next(with_path, by_path.get(path, place))
         if place is not None:
             held.setdefault(place, []).append(summary)
@@ -229,7 +235,3 @@ def _shelves(sessions: Iterable[SessionSummary], entries: Sequence[CachedSource]
         renamed = renamed and own != kept[0].session_id
         cut = bool(entry.problems) and is_cut(entry.problems)
         yield SourceSessions(entry.source, tuple(kept), whole and not renamed, own if renamed else "", cut)
-
-
-def _has(entry: CachedSource, unified: str, path: str) -> bool:
-    return any(one.unified_id == unified and one.path == path for one in entry.summaries)

@@ -45,19 +45,17 @@ async def show_attachment(pane: ReadingPane) -> None:
         if not in_terminal:
             start_beside([*argv, str(path)])
             pane.refuse(f"Opened with {safe(Path(argv[0]).name)}.")
-        elif code := _run(pane, [*argv, str(path)], path):
+            return
+        try:
+            code = run_outside(pane.app, [*argv, str(path)])
+        finally:
+            path.unlink(missing_ok=True)  # this program has ended: nobody needs its file any more
+        if code:
             pane.refuse(f"{safe(Path(argv[0]).name)} ended with code {code}.")
     except HermesTuiError as error:
         pane.refuse(f"Cannot be shown: {safe(str(error))}.")
     except OSError as error:
         pane.refuse(f"No file can be written to show it from: {safe(error.strerror or str(error))}.")
-
-
-def _run(pane: ReadingPane, argv: list[str], path: Path) -> int:
-    try:
-        return run_outside(pane.app, argv)
-    finally:
-        path.unlink(missing_ok=True)
 
 
 async def save_attachment(pane: ReadingPane) -> None:
@@ -70,20 +68,19 @@ async def save_attachment(pane: ReadingPane) -> None:
     if read is None or not pane.is_attached:
         return
 
+    async def write(path: Path) -> None:
+        try:
+            await in_thread(write_file, path, [read.data])
+        except HermesTuiError as error:
+            pane.refuse(f"{safe(str(error))}.")
+        else:
+            pane.refuse(f"Wrote {safe(str(path))} ({size(len(read.data))}).")
+
     def chosen(path: Path | None) -> None:
         if path is not None:
-            run_beside(pane, partial(_write, pane, path, read.data), "transcript.attachment")
+            run_beside(pane, partial(write, path), "transcript.attachment")
 
     pane.app.push_screen(SaveFile(f"Save the image ({size(len(read.data))})", Path("~") / read.name), chosen)
-
-
-async def _write(pane: ReadingPane, path: Path, data: bytes) -> None:
-    try:
-        await in_thread(write_file, path, [data])
-    except HermesTuiError as error:
-        pane.refuse(f"{safe(str(error))}.")
-    else:
-        pane.refuse(f"Wrote {safe(str(path))} ({size(len(data))}).")
 
 
 async def _read(pane: ReadingPane) -> _Read | None:

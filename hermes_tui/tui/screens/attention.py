@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from hermes_tui.attention.monitor import Attended, AttentionReport
-    from hermes_tui.attention.states import StateEvidence
 
 __all__ = ["TICK", "AttentionScreen", "evidence_blocks", "title_parts"]
 
@@ -101,14 +100,10 @@ class AttentionScreen(FullScreen[SessionSummary | None]):
         one = self.attended
         words: list[Part] = []
         for sign in one.state.evidence if one is not None else ():
-            purpose = "warning" if sign.contradicts else "faint"
-            words += [(" · " if words else "  ", "faint"), (self._sign_words(sign), purpose)]
+            at = f" at {self._clock.local(sign.at):%H:%M:%S}" if sign.at is not None else ""
+            purpose, against = ("warning", " (says otherwise)") if sign.contradicts else ("faint", "")
+            words += [(" · " if words else "  ", "faint"), (f"{safe(sign.words)}{at}{against}", purpose)]
         self.query_one("#evidence", Line).show(words)
-
-    def _sign_words(self, sign: StateEvidence) -> str:
-        at = f" at {self._clock.local(sign.at):%H:%M:%S}" if sign.at is not None else ""
-        against = " (says otherwise)" if sign.contradicts else ""
-        return f"{safe(sign.words)}{at}{against}"
 
     # Actions -----------------------------------------------------------------------------------------------
 
@@ -129,12 +124,12 @@ class AttentionScreen(FullScreen[SessionSummary | None]):
         """Show how the state is known."""
         from hermes_tui.tui.screens.dialogs.page import PageScreen
 
+        def when(moment: datetime | None) -> str:
+            return f"{self._clock.local(moment):%Y-%m-%d %H:%M:%S}" if moment is not None else "since an unknown time"
+
         one = self._subject()
         if one is not None:
-            self.app.push_screen(PageScreen("How it is known", evidence_blocks(one, self._when)))
-
-    def _when(self, moment: datetime | None) -> str:
-        return f"{self._clock.local(moment):%Y-%m-%d %H:%M:%S}" if moment is not None else "since an unknown time"
+            self.app.push_screen(PageScreen("How it is known", evidence_blocks(one, when)))
 
     def action_jump(self) -> None:
         """Go to the pane in which the session runs."""

@@ -110,7 +110,7 @@ class CostScreen(FullScreen[Rank | None]):
             self._fail(f"costs could not be worked out ({type(error).__name__}: {error})")
         finally:
             self._busy = False
-            if span != self.span:
+            if span != self.span:  # another one was chosen meanwhile
                 self._again()
 
     def _fail(self, reason: str) -> None:
@@ -170,7 +170,7 @@ def cost_rows(found: Overview, labels: Mapping[str, str]) -> list[CostRow]:
         if rows:
             rows.append(CostRow())
         rows.append(CostRow(f"{_HEADINGS[kind]}, {_said(found.span)}", style="heading"))
-        most = max(rank.figure.usd for rank in ranks) or 1.0
+        most = max(rank.figure.usd for rank in ranks) or 1.0  # where all of it was free, nothing has a share
         for rank in ranks[:_SHOWN]:
             label = labels.get(rank.key, rank.label) if kind == "agent" else rank.label
             rows.append(CostRow(rank=rank._replace(label=label), share=rank.figure.usd / most))
@@ -181,7 +181,14 @@ def cost_rows(found: Overview, labels: Mapping[str, str]) -> list[CostRow]:
     if not rows:
         when = {"all time": "", "this month": " this month"}.get(found.span, f" in the {_said(found.span)}")
         rows.append(CostRow(f"No session here has used anything{when}.", style="faint"))
-    rows += [CostRow(), *(CostRow(text, style=style) for text, style in _notes(found))]
+    rows.append(CostRow())
+    if found.unpriced:
+        names = ", ".join(map(safe, found.unpriced))
+        unknown = f"No known price: {names} · {count(found.unpriced_tokens)} tokens, not in the sums (+, ?)"
+        rows.append(CostRow(unknown, style="warning"))
+    if found.whole.estimated:
+        rows.append(CostRow("~ is estimated from a list of prices, not what was billed.", style="faint"))
+    rows += [CostRow(f"Not read: {safe(one.path)}: {safe(one.reason)}", style="warning") for one in found.problems]
     return rows
 
 
@@ -200,19 +207,6 @@ def filter_text(rank: Rank) -> str:
         return f"{rank.kind} {safe(rank.label)}"
     name = {"agent": "agent", "model": "model", "project": "cwd", "session": "id"}[rank.kind]
     return f"{name}:{as_typed(safe(rank.key))}"
-
-
-def _notes(found: Overview) -> list[tuple[str, str]]:
-    notes: list[tuple[str, str]] = []
-    if found.unpriced:
-        names = ", ".join(map(safe, found.unpriced))
-        notes.append(
-            (f"No known price: {names} · {count(found.unpriced_tokens)} tokens, not in the sums (+, ?)", "warning")
-        )
-    if found.whole.estimated:
-        notes.append(("~ is estimated from a list of prices, not what was billed.", "faint"))
-    notes += [(f"Not read: {safe(one.path)}: {safe(one.reason)}", "warning") for one in found.problems]
-    return notes
 
 
 def _money(figure: Figure) -> str:

@@ -12,7 +12,6 @@ from hermes_tui.cells import width_of
 from hermes_tui.display import compact, duration, safe
 from hermes_tui.errors import HermesTuiError
 from hermes_tui.platform.helper_call import in_helper
-from hermes_tui.sessions.diff.model import Side
 from hermes_tui.sessions.diff.shown import ShownDiff, shown_diff
 from hermes_tui.sessions.diff.text import side_facts
 from hermes_tui.tui.screens.full_screen import FullScreen
@@ -81,8 +80,17 @@ class DiffScreen(FullScreen[None]):
         self.show_title([*left, (_counts(found, room), "")], right)
         for name, part, side in (("a", self._a, found.diff.a), ("b", self._b, found.diff.b)):
             whose = self._whose(name, part, side.title)
+            # However long the title is, half of the line is for the facts.
             room = self.size.width - min(width_of(whose[0]), self.size.width // 2) - 2
-            self.query_one(f"#side-{name}", Line).show([whose], [(f"{_fitting(side, room)} ", "faint")])
+            facts = side_facts(side)
+            if side.seconds:
+                facts["time"] = duration(timedelta(seconds=side.seconds))
+            # As many as there is room for: what it cost stays longest, how many calls it made goes first.
+            for fact in ("calls", "model", "time", "messages", "tokens"):
+                if width_of(" · ".join(facts.values())) <= room:
+                    break
+                facts.pop(fact, None)
+            self.query_one(f"#side-{name}", Line).show([whose], [(f"{' · '.join(facts.values())} ", "faint")])
 
     @staticmethod
     def _whose(side: str, part: ListedPart, title: str) -> tuple[str, str]:
@@ -115,15 +123,3 @@ def _counts(found: ShownDiff, room: int) -> str:
     if width_of(said) > room:
         said = ", ".join(f"{number} {what}" for what, number in counts.items() if number)
     return said
-
-
-def _fitting(side: Side, room: int) -> str:
-    """As many facts as there is room for: what it cost stays longest, how many calls it made goes first."""
-    facts = side_facts(side)
-    if side.seconds:
-        facts["time"] = duration(timedelta(seconds=side.seconds))
-    for name in ("calls", "model", "time", "messages", "tokens"):
-        if width_of(" · ".join(facts.values())) <= room:
-            break
-        facts.pop(name, None)
-    return " · ".join(facts.values())

@@ -38,7 +38,7 @@ class EditsScreen(FullScreen[None]):
         self._summary = summary
         self._manager = manager
         self._export = export
-        self._far = ""
+        self._far = ""  # written by the thread, shown by a timer
         self._not_read = 0
         self.edits: tuple[SessionEdits, tuple[FileDiff, ...]] | None = None
         """What was found, once all is read, and the diffs of its files."""

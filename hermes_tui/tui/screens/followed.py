@@ -76,12 +76,13 @@ class FollowedSession:
         """The file of a transcript has changed, or it is time to ask its server, unless that has yet to answer."""
         if transcript is self.shown and not (transcript.is_remote and self.polling):
             self.polling = True
-            run_beside(self._pane.screen, self._poll, "poll")
 
-    async def _poll(self) -> None:
-        try:
-            await self._pane.poll()
-        finally:
-            self.polling = False
-        if self.shown is not None and self._pane.is_heavy and self._pane.summary is not None:
-            self._reader.request(self._pane.summary)
+            async def poll() -> None:
+                try:
+                    await self._pane.poll()
+                finally:
+                    self.polling = False
+                if self.shown is not None and self._pane.is_heavy and self._pane.summary is not None:
+                    self._reader.request(self._pane.summary)
+
+            run_beside(self._pane.screen, poll, "poll")

@@ -22,7 +22,16 @@ _MOST = 20
 
 async def open_file(pane: ReadingPane) -> None:
     """At the line that is named; what speaks against it is said."""
-    places, directory = _named(pane), pane.summary.cwd if pane.summary is not None else None
+    piece, message, view = pane.view.piece(), pane.message, pane.view
+    places: list[FilePlace] = []
+    if piece is not None and message is not None:
+        # What the row under the cursor names, then the call that it is of, then what came of that.
+        row = piece.rows[view.rendered(view.cursor.entry).at(view.cursor.line)[1]]
+        places += named_in(row if isinstance(row, str) else "".join(part.text for part in row))
+        for at, call in enumerate(message.tool_calls):
+            if piece.block == f"tool{at}":
+                places += (*named_by(call), *islice(named_in(output_text(call.output)), _MOST))
+    directory = pane.summary.cwd if pane.summary is not None else None
     path, line = await in_thread(_first, places, directory)
     if path is None:
         where = safe(f"{places[0].path} is not there" if places else "This line names no file")
@@ -35,19 +44,6 @@ async def open_file(pane: ReadingPane) -> None:
         else:
             if code:
                 pane.refuse(f"The editor ended with code {code}.")
-
-
-def _named(pane: ReadingPane) -> list[FilePlace]:
-    """What the row under the cursor names, then the call that it is of, then what came of that."""
-    piece, message, view = pane.view.piece(), pane.message, pane.view
-    if piece is None or message is None:
-        return []
-    row = piece.rows[view.rendered(view.cursor.entry).at(view.cursor.line)[1]]
-    places = list(named_in(row if isinstance(row, str) else "".join(part.text for part in row)))
-    for at, call in enumerate(message.tool_calls):
-        if piece.block == f"tool{at}":
-            places += (*named_by(call), *islice(named_in(output_text(call.output)), _MOST))
-    return places
 
 
 def _first(places: Sequence[FilePlace], directory: str | None) -> tuple[Path | None, int]:

@@ -45,6 +45,7 @@ class Splash:
         if sys.__stderr__ is None:
             return
         try:
+            # Asked for twice: lists lie in it, and what is changed in one must not change what is put back.
             self.mode = termios.tcgetattr(self._fd)
             mode = termios.tcgetattr(self._fd)
             mode[0] &= ~(termios.IXON | termios.IXOFF | termios.ICRNL | termios.INLCR | termios.IGNCR)

@@ -69,7 +69,7 @@ class ViewFile:
 
     def _write(self, fields: dict[str, object]) -> None:
         with self._lock, suppress(OSError):
-            before = self.read()
+            before = self.read()  # as it is by now: another program may have changed other fields
             after = structs.replace(before, **fields)
             if after != before:
                 paths.private_dir(self.path.parent)

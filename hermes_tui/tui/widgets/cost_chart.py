@@ -48,21 +48,13 @@ class CostChart(PlotextPlot, Styled):
         width, height = self.size
         if not self._days or width < 20 or height < 3:
             return Text()
-        self._draw(width)
-        drawn = super().render()
-        text = Text() if not isinstance(drawn, Text) else Text(drawn.plain, no_wrap=True)
-        column = self.own_look("column")
-        for found in _COLUMNS.finditer(text.plain):
-            text.stylize(column, *found.span())
-        return text
-
-    def _draw(self, width: int) -> None:
         plot = self.plt
         plot.clear_figure()
         values = [usd for _, usd in self._days]
-        top = max(values) or 1.0
+        top = max(values) or 1.0  # where no day cost anything, the axis still needs a length
         last = len(values) - 1
         plot.bar(list(range(len(values))), values, marker="hd" if width >= _FINE else "sd", width=0.6)
+        # From the right, so that the newest day always has its date.
         marks = sorted(range(last, -1, -_STEP))
         plot.xticks([float(at) for at in marks], [f"{self._days[at][0].day} {self._days[at][0]:%b}" for at in marks])
         plot.yticks([0, top / 2, top], [f"{dollars(part):>8}" for part in (0.0, top / 2, top)])
@@ -71,3 +63,10 @@ class CostChart(PlotextPlot, Styled):
         plot.frame(False)
         plot.xaxes(True, False)
         plot.yaxes(False, False)
+        drawn = super().render()
+        # Only its characters are taken: the colours are the style sheet's.
+        text = Text() if not isinstance(drawn, Text) else Text(drawn.plain, no_wrap=True)
+        column = self.own_look("column")
+        for found in _COLUMNS.finditer(text.plain):
+            text.stylize(column, *found.span())
+        return text

@@ -27,23 +27,6 @@ _HELP = next(key.hint for key in KEYS if key.id == "app.help")
 """The word that stays, whatever else there is no room for: who sees it finds all the others."""
 
 
-def _hints_of(screen: Screen[Any], without: Container[str]) -> list[tuple[str, str]]:
-    """(key, word) for every binding that works now and has a hint, one key per action: the way back first, then
-    those of the innermost widget, in the order in which the keys are listed. `without`: ids that are left out."""
-    places: dict[object, int] = {}
-    found: dict[str, tuple[tuple[int, int], str, str]] = {}
-    for number, active in enumerate(screen.active_bindings.values()):
-        place = places.setdefault(active.node, len(places))
-        binding = active.binding
-        if binding.show and active.enabled and binding.action not in found and binding.id not in without:
-            rank = (place, _ORDER.get(binding.id or "", number))
-            if binding.id in _FIRST:
-                rank = (-1, _FIRST.index(binding.id))
-            found[binding.action] = rank, key_label(binding.key), binding.description
-    only = [one for action, one in found.items() if action.startswith("jump_to")]
-    return [(key, word) for _, key, word in sorted(only or found.values())]
-
-
 def keys_here(screen: Screen[Any]) -> list[Key]:
     """Every key that works on a screen now, with the keys that it has there: those of the innermost widget first.
 
@@ -73,7 +56,20 @@ class Hints(Line):
     def show_keys(self, without: Container[str] = ()) -> None:
         """Show the keys that work on this screen now, but for those with these ids."""
         self._without = without
-        hints = tuple(_hints_of(self.screen, without))
+        places: dict[object, int] = {}
+        found: dict[str, tuple[tuple[int, int], str, str]] = {}
+        for number, active in enumerate(self.screen.active_bindings.values()):
+            place = places.setdefault(active.node, len(places))
+            binding = active.binding
+            # One key per action.
+            if binding.show and active.enabled and binding.action not in found and binding.id not in without:
+                # The way back first, then those of the innermost widget, in the order in which the keys are listed.
+                rank = (place, _ORDER.get(binding.id or "", number))
+                if binding.id in _FIRST:
+                    rank = (-1, _FIRST.index(binding.id))
+                found[binding.action] = rank, key_label(binding.key), binding.description
+        only = [one for action, one in found.items() if action.startswith("jump_to")]
+        hints = tuple((key, word) for _, key, word in sorted(only or found.values()))
         if hints != self._hints:
             self._hints = hints
             self.refresh()

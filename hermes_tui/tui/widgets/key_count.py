@@ -24,6 +24,7 @@ class KeyCount:
     def typed(self, event: events.Key, screen: Screen[Any]) -> bool:
         """Take note of a key; whether it was a digit, and nothing else is to come of it."""
         character = event.character or ""
+        # No number begins with 0, and a digit may be a key of its own.
         if character in _DIGITS[not self._digits :] and character and event.key not in screen.active_bindings:
             self._digits += character
             event.stop()

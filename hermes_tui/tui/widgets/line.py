@@ -40,6 +40,7 @@ class Line(Styled):
             return
         before = width_of(self.text)
         self._left, self._right = new
+        # A layout of the whole screen, only where another width moves what stands beside it.
         self.refresh(layout=self.styles.is_auto_width and width_of(self.text) != before)
 
     def get_content_width(self, container: object, viewport: object) -> int:

@@ -110,24 +110,20 @@ class MatchPreview(TextView):
             agent = safe(self.summary.agent) if self.summary is not None else "assistant"
             who = {"user": "you", "assistant": agent}.get(one.role, safe(one.role))
             lines.append([(f" {who}", "who"), (f"  {when}", "faint")])
-            lines += self._wrapped(one, width, snippet)
-
-    def _wrapped(self, line: ResultLine, width: int, snippet: Result | None) -> list[Parts]:
-        find = self._shown[3]
-        text = safe(" ".join(line.text.split()))
-        most = _MATCH_LINES if line.anchor else _LINES
-        spans: Sequence[tuple[int, int]] = find(text) if snippet is not None else ()
-        if line.anchor and not spans and snippet is not None and snippet.marks:
-            # The match is further down than a line of a result reaches.
-            text, spans = safe(snippet.snippet), snippet.marks
-        elif line.cut:
-            text += " …"
-        rows: list[Parts] = []
-        at = 0
-        for row in Text(text, overflow="fold").wrap(self.app.console, max(8, min(width - 4, _WIDEST))):
-            plain = row.plain.rstrip()
-            at = max(text.find(plain, at), at)
-            here = [(max(0, a - at), min(len(plain), b - at)) for a, b in spans if a < at + len(plain) and b > at]
-            rows.append([("   ", ""), *lit_parts(plain, here, "")])
-            at += len(plain)
-        return rows if len(rows) <= most else [*rows[:most], [("   …", "faint")]]
+            text = safe(" ".join(one.text.split()))
+            most = _MATCH_LINES if one.anchor else _LINES
+            spans: Sequence[tuple[int, int]] = self._shown[3](text) if snippet is not None else ()
+            if one.anchor and not spans and snippet is not None and snippet.marks:
+                # The match is further down than a line of a result reaches.
+                text, spans = safe(snippet.snippet), snippet.marks
+            elif one.cut:
+                text += " …"
+            rows: list[Parts] = []
+            at = 0
+            for row in Text(text, overflow="fold").wrap(self.app.console, max(8, min(width - 4, _WIDEST))):
+                plain = row.plain.rstrip()
+                at = max(text.find(plain, at), at)
+                here = [(max(0, a - at), min(len(plain), b - at)) for a, b in spans if a < at + len(plain) and b > at]
+                rows.append([("   ", ""), *lit_parts(plain, here, "")])
+                at += len(plain)
+            lines += rows if len(rows) <= most else [*rows[:most], [("   …", "faint")]]

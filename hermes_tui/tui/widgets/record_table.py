@@ -65,6 +65,7 @@ class RecordTable(NotedRows, Generic[Record], can_focus=True, inherit_bindings=F
         self.cursor = next(found, self.nearest(self.cursor if before is not None else 0))
         self.fit()
         after = self._drawn()
+        # Line by line, where each stands where it stood; other heads mean other columns in all of them.
         if len(after) == len(drawn) and self._rows and top == self.scroll_offset.y and after[0] == drawn[0]:
             for at, (one, other) in enumerate(zip(drawn[1:], after[1:], strict=True)):
                 if one != other:

@@ -65,17 +65,17 @@ class Styled(Widget):
             self._looks = {}
         style = self._looks.get((purpose, cursor))
         if style is None:
-            style = self._looks[purpose, cursor] = self._looked_up(purpose, cursor)
+            if not purpose and not cursor:
+                style = self.rich_style  # asks all ancestors
+            else:
+                base = self.look("", cursor) if purpose else self.look()
+                # Reversed colours would turn every colour of the text into a patch; what is faint could not be read.
+                if purpose and cursor and (purpose == "faint" or (base.reverse and purpose != "heading")):
+                    style = base
+                else:
+                    style = base + self.own_look(purpose or cursor)
+            self._looks[purpose, cursor] = style
         return style
-
-    def _looked_up(self, purpose: str, cursor: str) -> Style:
-        if not purpose and not cursor:
-            return self.rich_style  # asks all ancestors
-        base = self.look("", cursor) if purpose else self.look()
-        # Reversed colours would turn every colour of the text into a patch; what is faint could not be read.
-        if purpose and cursor and (purpose == "faint" or (base.reverse and purpose != "heading")):
-            return base
-        return base + self.own_look(purpose or cursor)
 
     def strip(self, parts: Parts, cursor: str = "", width: int = -1) -> Strip:
         """The parts as a line as wide as the widget, unless a `width` is given."""

@@ -93,12 +93,13 @@ class AttentionWatch:
 
     def _keep_seen(self) -> None:
         """Where that fails, what was seen is kept at a later look."""
+        # A copy: the lock is not held while the file is written, for that may have to wait.
         with self._seen_lock:
             seen = dict(self._seen)
         for unified_id, newest in seen.items():
             self._marks.see(unified_id, newest)
             with self._seen_lock:
-                if self._seen[unified_id] == newest:
+                if self._seen[unified_id] == newest:  # else it was looked at again meanwhile
                     del self._seen[unified_id]
 
     def _broken(self, error: Exception) -> float | None:

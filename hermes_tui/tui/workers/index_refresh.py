@@ -6,6 +6,7 @@ sessions change.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -14,10 +15,12 @@ from hermes_tui.platform.background import Worker
 if TYPE_CHECKING:
     from hermes_tui.sessions.index.service import IndexService, Progress
 
-__all__ = ["PAUSE", "IndexWatch", "progress_words"]
+__all__ = ["LET_GO_AFTER", "PAUSE", "IndexWatch", "progress_words"]
 
 PAUSE = 1.0
 """Seconds between two looks at how far the index is."""
+LET_GO_AFTER = 15.0
+"""Seconds after which the pages of the index that were read are let go of, while it is written to."""
 
 
 class IndexWatch:
@@ -28,6 +31,7 @@ class IndexWatch:
         self._told = told
         self._worker = Worker[None]("index watch", self._serve)
         self._said = ""
+        self._rested = time.monotonic()
 
     def look(self) -> None:
         """Sessions have changed. The first time the thread begins."""
@@ -43,15 +47,14 @@ class IndexWatch:
     def _serve(self, request: None) -> float | None:
         service = self._service()
         again = service.poke()
-        return PAUSE if self._is_busy(service) else again
-
-    def _is_busy(self, service: IndexService) -> bool:
-        progress = service.progress()
-        words = progress_words(progress)
+        if time.monotonic() - self._rested >= LET_GO_AFTER:
+            service.index.rest()
+            self._rested = time.monotonic()
+        words = progress_words(service.progress())
         if words != self._said:
             self._said = words
             self._told(words)
-        return bool(words)
+        return PAUSE if words else again
 
 
 def progress_words(progress: Progress) -> str:

@@ -23,7 +23,6 @@ from hermes_tui.platform.background import Worker
 from session_adapters.base import Environment
 
 if TYPE_CHECKING:
-    from hermes_tui.lifecycle.gateway.homes import HermesHome
     from hermes_tui.lifecycle.lanes import Board
     from hermes_tui.lifecycle.operations import Audit, AuditRecord, Operation, Operations, Outcome
 
@@ -134,19 +133,27 @@ class LaneWatch:
     def look(self) -> float:
         """Read and publish if anything may have changed; seconds until the next look."""
         from hermes_tui.lifecycle.gateway.homes import hermes_homes
+        from hermes_tui.lifecycle.gateway.process import gateway_for
         from hermes_tui.lifecycle.operations import Audit
 
         environment = self._environment()
         homes = hermes_homes(environment)
         audit = Audit()
-        stamp = (*(part for home in homes for part in _stamp_of(home, environment.proc)), _stat(audit.path))
+        # Changes when anything may have that lanes are read from.
+        seen: list[object] = []
+        for home in homes:
+            seen.append(gateway_for(home.path, home.profile, home.root, environment.proc))
+            seen += [_stat(home.path / name) for name in _FILES]
+        stamp = (*seen, _stat(audit.path))
         now = time.monotonic()
+        # Where the clock stands still, `in 41 min` stays true.
         if stamp != self._stamp or (homes and now - self._read_at >= _STALE and not self._clock.is_fixed):
             self._stamp = stamp
             self._read_at = now
             news = self._read(environment, audit)
             self._took = time.monotonic() - now
-            if self._last is None or not _same(news, self._last):
+            # All but the moment: what looks the same is not told again.
+            if self._last is None or msgspec.structs.replace(news, at=self._last.at) != self._last:
                 self._last = news
                 if not self._worker.is_over:
                     self._publish(news)
@@ -183,8 +190,6 @@ class LaneWatch:
             if request.kind != "undo" and notice.outcome.state not in ("undone", "failed"):
                 keys = ("",) if request.kind == "prune" else notice.outcome.keys
                 undoable.update(((profile, key), one.id) for key in keys)
-            if notice.outcome.state == "undone":
-                undoable = {lane: id_ for lane, id_ in undoable.items() if id_ != one.id}
         return LaneNews(found, now, notices, undoable, trouble)
 
     def _notice(self, one: Operation, operations: Operations) -> Notice:
@@ -195,6 +200,7 @@ class LaneWatch:
             return kept[1]
         live = one.begun.mode == "live"
         outcome = operations.outcome_of(one)
+        # Nothing is written into the log then, which would say when it was known.
         if self._read_only and settled is None:
             return Notice(outcome, live)
         if settled is None and outcome.final:
@@ -203,18 +209,6 @@ class LaneWatch:
         if one.outcome is not None:
             self._settled[one.id] = one.outcome, notice
         return notice
-
-
-def _same(one: LaneNews, other: LaneNews) -> bool:
-    """They look the same: all but the moment."""
-    return msgspec.structs.replace(one, at=other.at) == other
-
-
-def _stamp_of(home: HermesHome, proc: Path) -> tuple[object, ...]:
-    """Changes when anything may have that lanes are read from."""
-    from hermes_tui.lifecycle.gateway.process import gateway_for
-
-    return (gateway_for(home.path, home.profile, home.root, proc), *(_stat(home.path / name) for name in _FILES))
 
 
 def _stat(path: Path) -> object:

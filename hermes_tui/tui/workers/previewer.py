@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -66,13 +67,14 @@ class Previewer:
     def want(self, text: str, wishes: Sequence[PreviewWish]) -> None:
         """Look at these for a query, the first one first; what was wanted before is forgotten."""
         with self._lock:
-            wishes = [one for one in wishes if not self._fulfilled(text, one)]
+            # What was seen of it is enough, unless it is the snippet alone and the cursor is on it now.
+            wishes = [
+                one
+                for one in wishes
+                if (seen := self._seen.get((text, one.unified_id))) is None or (one.first and not seen.whole)
+            ]
         self._worker.ask((text, wishes))
         self._worker.start()
-
-    def _fulfilled(self, text: str, wish: PreviewWish) -> bool:
-        seen = self._seen.get((text, wish.unified_id))
-        return seen is not None and (seen.whole or not wish.first)
 
     def get(self, text: str, unified_id: str) -> Seen | None:
         """What was seen of a session for a query; None where it was not looked at yet."""
@@ -94,9 +96,18 @@ class Previewer:
         for wish in wishes:
             if self._worker.is_superseded:
                 return
-            if not wish.first and _is_large(wish.path):
-                continue
-            seen = self._see(text, wish)
+            # Of a database only the one session is read.
+            if not wish.first and wish.path.endswith((".jsonl", ".json")):
+                with suppress(OSError):  # reading it says what is wrong
+                    if Path(wish.path).stat().st_size > _LARGE:
+                        continue
+            try:
+                seen = Seen(text, wish.unified_id, self._look(text, wish), whole=wish.first)
+            except HermesTuiError as error:
+                seen = Seen(text, wish.unified_id, None, str(error))
+            except Exception as error:  # a bug of one adapter must not end the thread
+                reason = f"it cannot be read ({type(error).__name__}: {error})"
+                seen = Seen(text, wish.unified_id, None, reason)
             if seen.result is None and not seen.reason:
                 continue  # another question was asked meanwhile
             with self._lock:
@@ -104,22 +115,6 @@ class Previewer:
                 while len(self._seen) > _KEPT:
                     self._seen.popitem(last=False)
             self._ready()
-
-    def _see(self, text: str, wish: PreviewWish) -> Seen:
-        try:
-            return Seen(text, wish.unified_id, self._look(text, wish), whole=wish.first)
-        except HermesTuiError as error:
-            return Seen(text, wish.unified_id, None, str(error))
-        except Exception as error:  # a bug of one adapter must not end the thread
-            return Seen(text, wish.unified_id, None, f"it cannot be read ({type(error).__name__}: {error})")
-
-
-def _is_large(path: str) -> bool:
-    # Of a database only the one session is read.
-    try:
-        return path.endswith((".jsonl", ".json")) and Path(path).stat().st_size > _LARGE
-    except OSError:  # reading it says what is wrong
-        return False
 
 
 def look(manager: SessionManager, live: LiveSearch, text: str, wish: PreviewWish) -> Result | None:

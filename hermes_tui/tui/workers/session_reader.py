@@ -81,44 +81,34 @@ class SessionReader:
             self._is_ready = True
             self._prepare()
         if isinstance(request, SessionSummary):
-            self._open(request)
+            # Watched from now on is what was asked for; until it is open, nothing.
+            self._transcript, self._stamp = None, ()
+            # Before it is read: what is written meanwhile is noticed at the next look.
+            stamp = _stamp(request.path)
+            try:
+                transcript = self._open_session(request.agent, request.session_id)
+            except HermesTuiError as error:
+                self._opened(OpenedSession(request, reason=str(error)))
+            except Exception as error:
+                # A bug of one adapter must not leave the screen waiting for ever.
+                reason = f"it could not be opened ({type(error).__name__}: {error})"
+                self._opened(OpenedSession(request, reason=reason))
+            else:
+                if not self._worker.is_superseded:
+                    self._transcript = transcript
+                    self._stamp = stamp if request.path == transcript.path else _stamp(transcript.path)
+                    self._opened(OpenedSession(request, transcript))
         else:
             if request is not None:
                 self._transcript = request if isinstance(request, Transcript) else None
-            self._look()
-        return _pause(self._transcript)
-
-    def _open(self, request: SessionSummary) -> None:
-        """Open what was asked for, and watch it from now on."""
-        self._transcript, self._stamp = None, ()
-        stamp = _stamp(request.path)
-        try:
-            transcript = self._open_session(request.agent, request.session_id)
-        except HermesTuiError as error:
-            self._opened(OpenedSession(request, reason=str(error)))
-        except Exception as error:
-            # A bug of one adapter must not leave the screen waiting for ever.
-            self._opened(OpenedSession(request, reason=f"it could not be opened ({type(error).__name__}: {error})"))
-        else:
-            if not self._worker.is_superseded:
-                self._transcript = transcript
-                self._stamp = stamp if request.path == transcript.path else _stamp(transcript.path)
-                self._opened(OpenedSession(request, transcript))
-
-    def _look(self) -> None:
-        """Tell of the open session if it has changed, or may have."""
+            if (shown := self._transcript) is not None:
+                # Told of if it has changed, or may have.
+                before, self._stamp = self._stamp, () if shown.is_remote else _stamp(shown.path)
+                if shown.is_remote or self._stamp != before:
+                    self._grown(shown)
         if self._transcript is None:
-            return
-        before, self._stamp = self._stamp, () if self._transcript.is_remote else _stamp(self._transcript.path)
-        if self._transcript.is_remote or self._stamp != before:
-            self._grown(self._transcript)
-
-
-def _pause(transcript: Transcript | None) -> float | None:
-    """Seconds until the open session is looked at; None where there is none."""
-    if transcript is None:
-        return None
-    return REMOTE_PAUSE if transcript.is_remote else _PAUSE
+            return None
+        return REMOTE_PAUSE if self._transcript.is_remote else _PAUSE
 
 
 def _stamp(path: str) -> tuple[object, ...]:

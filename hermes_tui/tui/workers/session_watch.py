@@ -11,6 +11,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Collection, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Protocol
 
@@ -35,6 +36,10 @@ _LONGEST = 30.0
 WITH_NOTIFICATION = 60.0
 """Seconds between two looks at every store, whatever is notified: the system may have dropped a notification, and of
 some places there is none."""
+_RARELY = 400
+"""Where the system notifies, a look at every store that took one second of the processor is followed by at least so
+many without one, up to `_RAREST`: fifty thousand sessions take a second, and mostly nothing has changed."""
+_RAREST = 300.0
 PROCESSES_PAUSE = 15.0
 """Seconds between two looks for processes: they end without writing to a file."""
 _SHARE = 20
@@ -98,6 +103,8 @@ class Watch:
         """Paths of which the system notified since the last look."""
         self._whole = 0.0
         """When every store was last looked at."""
+        self._backstop = WITH_NOTIFICATION
+        """Seconds until every store is looked at again, whatever is notified."""
         self._looked = 0.0
         """When every agent's processes were: where one writes all the time, no single wait is long enough."""
         self._ended = 0.0
@@ -136,32 +143,48 @@ class Watch:
     def _serve(self, wanted: bool | None) -> float:
         """Look at the stores, or, where it is not time for that, at what the system has notified since."""
         if self._snapshot is None:
-            self._begin()
+            # The beginning of the list is shown before all of it is read.
+            try:
+                first = self._catalogue.glance()
+            except Exception as error:
+                self._failed(_bug(error))
+            else:
+                if first.sessions:
+                    self._offer(first)
+                    self._worker.rest(_FIRST)
         if wanted or self._watcher is None or self._is_due:
             self._look(everything=bool(wanted))
         else:
             self._offer(self._catalogue.refresh_marks())
-        self._clear_up()
+        now = time.monotonic()
+        # Once after something was published, and not too often.
+        if self._rested != self._version and now - self._cleared >= PROCESSES_PAUSE:
+            self._rested, self._cleared = self._version, now
+            self._rest()
         if self._watcher is None:
             return max(self._pause, 2 * SHORTEST_PAUSE)
+        # 0: a watcher that can notify no more is followed by a look at once.
         return _STEP if self._take_notifications(self._watcher) else 0
 
     def _broken(self, error: Exception) -> float:
         self._failed(_bug(error))
-        self._snapshot = Snapshot()
-        self._watched, self._watcher = (), None
+        self._snapshot = Snapshot()  # there was a look, if in vain: no other glance
+        self._watched, self._watcher = (), None  # the next look has the system notify anew
         return _LONGEST
 
     def _look(self, *, everything: bool) -> None:
         touched, self._touched = self._touched, set()
         began, worked = time.monotonic(), time.thread_time()
-        late = began - self._whole >= WITH_NOTIFICATION
+        late = began - self._whole >= self._backstop
         agents = None if everything or late or not touched else agents_at(touched, self._snapshot or Snapshot())
         if agents is None:
             self._whole = self._looked = began
         snapshot = self._snapshot = self._catalogue.refresh(agents, again=everything)
         self._offer(snapshot)
-        took = time.monotonic() - began if self._watcher is None else time.thread_time() - worked
+        used = time.thread_time() - worked
+        if agents is None:
+            self._backstop = max(WITH_NOTIFICATION, min(used * _RARELY, _RAREST))
+        took = time.monotonic() - began if self._watcher is None else used
         self._unfinished = False
         if snapshot.partial and not self._worker.is_over:
             turn = self._Turn(self._worker)
@@ -177,19 +200,8 @@ class Watch:
     def _is_due(self) -> bool:
         """There is something to look at, and the last look is long enough ago."""
         now = time.monotonic()
-        late = now - self._whole >= WITH_NOTIFICATION
+        late = now - self._whole >= self._backstop
         return now - self._ended >= self._pause and (bool(self._touched) or self._unfinished or late)
-
-    def _begin(self) -> None:
-        """Show the beginning of the list before all of it is read."""
-        try:
-            first = self._catalogue.glance()
-        except Exception as error:
-            self._failed(_bug(error))
-        else:
-            if first.sessions:
-                self._offer(first)
-                self._worker.rest(_FIRST)
 
     def _offer(self, snapshot: Snapshot) -> None:
         if snapshot.version != self._version and not self._worker.is_over:
@@ -219,7 +231,10 @@ class Watch:
         now = time.monotonic()
         if now - self._looked >= PROCESSES_PAUSE:
             self._looked = now
-            self._look_for_processes()
+            try:
+                self._offer(self._catalogue.refresh_processes())
+            except Exception as error:
+                self._failed(_bug(error))
         self._in_notify = True
         try:
             self._touched.update(next(watcher))
@@ -229,19 +244,6 @@ class Watch:
         finally:
             self._in_notify = False
         return self.notified
-
-    def _clear_up(self) -> None:
-        """Once after something was published, and not too often."""
-        now = time.monotonic()
-        if self._rested != self._version and now - self._cleared >= PROCESSES_PAUSE:
-            self._rested, self._cleared = self._version, now
-            self._rest()
-
-    def _look_for_processes(self) -> None:
-        try:
-            self._offer(self._catalogue.refresh_processes())
-        except Exception as error:
-            self._failed(_bug(error))
 
     def _notifications(self, places: tuple[Path, ...]) -> Iterator[Collection[str]] | None:
         """Yields at once, each time it is asked, what was written below `places` since; None when the system notifies
@@ -274,8 +276,12 @@ class Watch:
 def directories(snapshot: Snapshot) -> tuple[Path, ...]:
     """The existing places, each once, without those inside others. A server is no place in the file system."""
     roots = (root for place in snapshot.places for root in place.roots)
-    found = sorted({root.path for root in roots if root.exists and _is_there(root.path)})
-    return tuple(path for path in found if not any(other in path.parents for other in found))
+    found: set[Path] = set()
+    for root in roots:
+        with suppress(OSError):  # its parent may not be entered any more
+            if root.exists and root.path.exists():
+                found.add(root.path)
+    return tuple(path for path in sorted(found) if not any(other in path.parents for other in found))
 
 
 def agents_at(paths: Collection[str], snapshot: Snapshot) -> Collection[str] | None:
@@ -288,13 +294,6 @@ def agents_at(paths: Collection[str], snapshot: Snapshot) -> Collection[str] | N
             return None
         found |= owners
     return found
-
-
-def _is_there(path: Path) -> bool:
-    try:
-        return path.exists()
-    except OSError:  # its parent may not be entered any more
-        return False
 
 
 def _bug(error: Exception) -> Problem:

@@ -73,12 +73,27 @@ def lay(bomb: str, target: Target, home: Path) -> Path:
     beside.parent.mkdir(parents=True)
     beside.write_bytes(said)
     aged(beside)
-    for same in home.glob(".gemini/tmp/*/.project_root") if target.label == "projects" else ():
-        same.unlink()  # it says the same as the file that is spoiled
     path = sorted(home.glob(target.path))[0]
+    _make_needed(target.label, path, home)
     if bomb:
         target.bombs[bomb](path, target.table)
     return path
+
+
+_STORE = b'{"session": {"store": "~/.openclaw/agents/{agentId}/sessions/sessions.json"},'
+
+
+def _make_needed(label: str, path: Path, home: Path) -> None:
+    """Have a small file tell what no other does: what is not missed where it cannot be read is not said."""
+    if label == "projects":
+        for same in home.glob(".gemini/tmp/*/.project_root"):
+            same.unlink()
+    elif label == "custom-title":
+        transcript = path.parent.with_suffix(".jsonl")
+        lines = transcript.read_bytes().splitlines(keepends=True)
+        transcript.write_bytes(b"".join(line for line in lines if b'"custom-title"' not in line))
+    elif label == "settings" and path.name == "openclaw.json":
+        path.write_bytes(_STORE + path.read_bytes().partition(b"{")[2])
 
 
 # Any file --------------------------------------------------------------------------------------------------------
@@ -100,9 +115,9 @@ def _hole(path: Path, table: str) -> None:
 
 
 def _flipped(path: Path, table: str) -> None:
-    """One byte in fifty is another, and the first of a file of a few."""
+    """One byte in fifty is another, and the first of a file of two lines."""
     data, chance = bytearray(path.read_bytes()), random.Random(_SEED)
-    data[0] ^= 0x80 * (len(data) < 50)
+    data[0] ^= 0x80 * (len(data) < 150)
     for at in range(100 if path.suffix in _DATABASES else 0, len(data)):
         if chance.random() < 0.02:
             data[at] = chance.randrange(256)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import os
 import sqlite3
@@ -23,7 +24,7 @@ __all__ = [
     "locked",
     "make_rows",
     "names_in",
-    "open_descriptors",
+    "nothing_left_open",
     "opened_as_files",
     "run_python",
     "shared_folder",
@@ -137,9 +138,19 @@ def crashed_writer(database: Path, *statements: str, mode: str = "WAL") -> None:
     run_python(_CRASH, database, mode, *statements)
 
 
-def open_descriptors() -> int:
-    """How many files this process has open."""
-    return len(list(Path("/dev/fd").iterdir()))
+@contextmanager
+def nothing_left_open() -> Iterator[None]:
+    """What runs within leaves no file and no connection open. What tests before it left in circles of objects (the
+    loops of their programs) is let go of first: it would otherwise go while this one counts."""
+    gc.collect()
+    before = _open()
+    yield
+    assert _open() == before
+
+
+def _open() -> tuple[int, int]:
+    """How many files this process has open, and how many connections to databases."""
+    return len(list(Path("/dev/fd").iterdir())), len(apsw.connections())
 
 
 _AUDIT = """

@@ -314,6 +314,16 @@ def test_nothing_is_deleted_that_cannot_be_copied(sessions: Sessions) -> None:
     assert [one.state for one in sessions.operations.log()] == ["failed"]
 
 
+def test_a_copy_that_is_there_already_stays(sessions: Sessions, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hermes_tui.lifecycle.operations.operations.new_id", lambda now: "20260301T120000-aaaaaa")
+    operation = sessions.apply(**sessions.request("delete"))
+    copy = sessions.audit.path.parent / "deleted" / f"{operation}.jsonl"
+    kept = copy.read_bytes()
+    with pytest.raises(StoreError, match="nothing was deleted"):
+        sessions.operations.apply(sessions.operations.plan(asked(**sessions.request("clear-messages"))))
+    assert copy.read_bytes() == kept
+
+
 @pytest.mark.parametrize(
     "forge",
     [

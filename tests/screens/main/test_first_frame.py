@@ -23,9 +23,9 @@ from support import REPOSITORY
 PROGRAM = """
 import json, sys
 from pathlib import Path
-from hermes_tui.cli.tui import _import_without
-_import_without("hashlib", "_hashlib")
-_import_without("asyncio", "ssl")
+from hermes_tui.platform.memory_tuning import import_without
+import_without("hashlib", "_hashlib")
+import_without("asyncio", "ssl")
 from hermes_tui.tui.app import HermesApp
 from hermes_tui.sessions.manager import SessionManager
 from hermes_tui.tui.themes import THEMES
@@ -58,7 +58,8 @@ def test_it_needs_no_adapter_no_entry_points_no_markdown_and_no_tls(claude_home:
     found = json.loads(ran.stderr.splitlines()[-1])
     assert found["titles"] == ["Mend the build"]
     readers = {
-        f"session_adapters.{name}" for name in ("activity", "base", "model", "registry", "text", "times", "usage")
+        f"session_adapters.{name}"
+        for name in ("activity", "base", "model", "registry", "stores", "text", "times", "usage")
     }
     reading = ("", ".bounds", ".damaged_places", ".decoding", ".files", ".lines")
     readers |= {f"session_adapters.reading{name}" for name in reading}

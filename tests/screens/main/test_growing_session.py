@@ -12,7 +12,7 @@ from rich.segment import Segment
 from textual.pilot import Pilot
 
 from claude_lines import ClaudeHome
-from hermes_tui.tui.app import clear_up
+from hermes_tui.tui.drawing_caches import clear_up
 from hermes_tui.tui.widgets.transcript.layout.block_writer import OPEN
 from pilots import main_of, screen_text, toasts, until
 

@@ -13,7 +13,7 @@ from textual.pilot import Pilot
 
 from claude_lines import ClaudeHome
 from hermes_tui.tui.app import HermesApp
-from hermes_tui.tui.palette import Palette, commands_of
+from hermes_tui.tui.palette import Palette
 from hermes_tui.tui.screens.cost import CostScreen
 from hermes_tui.tui.screens.dialogs.menu import MenuScreen
 from hermes_tui.tui.screens.dialogs.picker import FoundRows
@@ -27,7 +27,7 @@ Program = Callable[..., AbstractAsyncContextManager[Pilot[None]]]
 
 
 def offered(pilot: Pilot[None]) -> dict[str, str]:
-    return {one.title: one.keys for one in commands_of(cast(HermesApp, pilot.app), pilot.app.screen)}
+    return {one.title: one.keys for one in cast(HermesApp, pilot.app).commands()}
 
 
 async def test_a_command_says_its_key_and_does_what_the_key_does(program: Program, claude_home: ClaudeHome) -> None:

@@ -16,8 +16,8 @@ from claude_lines import ClaudeHome
 from hermes_tui.sessions.landmarks import calls_of
 from hermes_tui.tui.screens.dialogs.outline import OutlineScreen
 from pilots import main_of, screen_text, toasts, until
-from session_adapters import jsonl_adapter
-from session_adapters.jsonl_adapter import JsonlTranscript
+from session_adapters.growing import jsonl_adapter
+from session_adapters.growing.jsonl_adapter import JsonlTranscript
 from session_adapters.transcript import Transcript
 from support import PATIENCE
 

@@ -13,7 +13,7 @@ from textual.pilot import Pilot
 
 from claude_lines import ClaudeHome
 from pilots import main_of, screen_text, until
-from session_adapters.jsonl_adapter import JsonlTranscript
+from session_adapters.growing.jsonl_adapter import JsonlTranscript
 from session_adapters.model import Message
 
 Program = Callable[..., AbstractAsyncContextManager[Pilot[None]]]

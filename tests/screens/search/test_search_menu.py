@@ -12,7 +12,6 @@ from textual.pilot import Pilot
 from claude_lines import ClaudeHome
 from hermes_tui.platform.locks import take
 from hermes_tui.tui.app import HermesApp
-from hermes_tui.tui.palette import commands_of
 from hermes_tui.tui.screens.dialogs.search_menu import Offers, SearchMenu
 from hermes_tui.tui.screens.main.screen import MainScreen
 from hermes_tui.tui.state.recent_searches import Recent
@@ -96,7 +95,7 @@ async def test_a_saved_search_is_chosen_by_its_key_and_in_the_palette(
     Saved().add("boat OR oar")
     async with program(claude_home.home) as pilot:
         main = main_of(pilot)
-        offered = {one.title: one.run for one in commands_of(cast(HermesApp, pilot.app), main)}
+        offered = {one.title: one.run for one in cast(HermesApp, pilot.app).commands()}
         await pilot.press("slash")
         await opened(pilot)
         await pilot.press("a")

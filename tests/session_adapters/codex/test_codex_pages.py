@@ -10,9 +10,9 @@ import pytest
 
 from hermes_tui.sessions.search.excerpt import messages_around
 from plain_codex import FORK_ID, OLD_FORK_ID, ROLLOUTS, ROOT_ID, STORE, adapter, both, ident, no_report
-from session_adapters import jsonl_adapter
 from session_adapters.base import SessionMissing, Source
 from session_adapters.codex.adapter import CodexAdapter
+from session_adapters.growing import jsonl_adapter
 from session_adapters.model import Message
 from session_adapters.reading.files import METER
 

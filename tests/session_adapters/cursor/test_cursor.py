@@ -36,7 +36,7 @@ from session_adapters.cursor.document import CursorDocumentStore
 from session_adapters.cursor.editor_store.database import EditorShelf
 from session_adapters.cursor.facts import CursorTranscript
 from session_adapters.cursor.lines import LineBuilder
-from session_adapters.jsonl_adapter import JsonlTranscript
+from session_adapters.growing.jsonl_adapter import JsonlTranscript
 from session_adapters.model import Problem, TokenUsage
 from session_adapters.transcript import Change, Transcript
 from support import STORES

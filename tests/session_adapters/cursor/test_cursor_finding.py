@@ -7,12 +7,11 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-import apsw
 import pytest
 from msgspec.structs import replace
 
 from cursor_store import Chat, Editor, adapter_for, everything, get, listed, prompt, transcript
-from databases import open_descriptors, run_python
+from databases import nothing_left_open, run_python
 from session_adapters.base import SessionMissing
 from session_adapters.cursor import document
 from session_adapters.cursor.chat_store import reader
@@ -424,11 +423,10 @@ print([event for event in opened if event[0] != "open" or event[1].endswith((".d
 def test_descriptors_stay_the_same_over_200_conversations(store: Stored) -> None:
     adapter = adapter_for(store("cursor", "home"))
     found = everything(adapter)
-    before = (open_descriptors(), len(apsw.connections()))
-    for number in range(200):
-        source, summary = found[number % len(found)]
-        adapter.open(source, summary.session_id).refresh()
-    assert (open_descriptors(), len(apsw.connections())) == before
+    with nothing_left_open():
+        for number in range(200):
+            source, summary = found[number % len(found)]
+            adapter.open(source, summary.session_id).refresh()
 
 
 def test_a_summary_does_not_depend_on_what_lies_elsewhere(store: Stored) -> None:

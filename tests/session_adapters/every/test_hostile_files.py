@@ -22,8 +22,8 @@ from session_adapters.cursor.facts import CursorFacts, CursorReader, CursorUnit
 from session_adapters.gemini.builder import GeminiBuilder
 from session_adapters.gemini.document import feed_document
 from session_adapters.model import Message, Problem
-from session_adapters.openclaw.event_stores import ARCHIVE_LIMIT, unpacked_archive, unpacked_event
-from session_adapters.openclaw.events import Archive
+from session_adapters.openclaw.database.event_stores import ARCHIVE_LIMIT, unpacked_archive, unpacked_event
+from session_adapters.openclaw.database.events import Archive
 from session_adapters.openclaw.zstd import ZstdError, decompress
 from session_adapters.reading.bounds import VALUES_LIMIT, is_crowded
 from session_adapters.reading.damaged_places import KEPT, REPORTED

@@ -9,8 +9,8 @@ import pytest
 
 from hermes_tui.sessions.search.excerpt import messages_around
 from long_talks import TALKS
-from session_adapters import jsonl_adapter
-from session_adapters.jsonl_adapter import JsonlAdapter
+from session_adapters.growing import jsonl_adapter
+from session_adapters.growing.jsonl_adapter import JsonlAdapter
 from session_adapters.reading.files import METER
 
 SIZE = 7

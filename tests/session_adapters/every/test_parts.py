@@ -12,8 +12,9 @@ import apsw
 import pytest
 
 from long_talks import TALKS, TURN, Talk
-from session_adapters import jsonl_adapter, transcript
-from session_adapters.jsonl_adapter import JsonlAdapter
+from session_adapters import transcript
+from session_adapters.growing import jsonl_adapter
+from session_adapters.growing.jsonl_adapter import JsonlAdapter
 from session_adapters.model import Message
 from session_adapters.reading import bounds
 from session_adapters.reading.files import METER

@@ -12,11 +12,11 @@ from msgspec.structs import replace
 from chances import chance
 from long_talks import TALKS
 from sample_homes import HOMES, case, made_long, quiet
-from session_adapters import jsonl_adapter
 from session_adapters.activity import Activity
 from session_adapters.base import Adapter, Environment, SessionMissing, SessionUnreadable, Source
 from session_adapters.codex.adapter import CodexAdapter
 from session_adapters.cursor.adapter import CursorAdapter
+from session_adapters.growing import jsonl_adapter
 from session_adapters.hector.adapter import HectorAdapter
 from session_adapters.hermes.adapter import HermesAdapter
 from session_adapters.openclaw import adapter as openclaw_adapter

@@ -7,12 +7,11 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-import apsw
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from databases import open_descriptors, run_python
+from databases import nothing_left_open, run_python
 from hector_store import V2_SCHEMA, Store, adapter_for, everything, get, listed, sample_adapter
 from session_adapters.base import SessionMissing
 from session_adapters.hector import HectorAdapter, ids
@@ -305,8 +304,7 @@ print([event for event in opened if event[0] != "open" or ".db" in event[1]])
 def test_descriptors_stay_the_same_over_200_conversations(store: Stored) -> None:
     adapter = sample_adapter(store("hector", "home"))
     found = everything(adapter)
-    before = (open_descriptors(), len(apsw.connections()))
-    for number in range(200):
-        source, summary = found[number % len(found)]
-        adapter.open(source, summary.session_id).refresh()
-    assert (open_descriptors(), len(apsw.connections())) == before
+    with nothing_left_open():
+        for number in range(200):
+            source, summary = found[number % len(found)]
+            adapter.open(source, summary.session_id).refresh()

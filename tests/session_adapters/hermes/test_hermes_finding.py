@@ -11,7 +11,7 @@ from typing import Any
 import apsw
 import pytest
 
-from databases import open_descriptors, run_python
+from databases import nothing_left_open, run_python
 from hermes_store import Store, adapter_for, everything, get, listed
 from session_adapters.base import Environment
 from session_adapters.hermes.adapter import HermesAdapter
@@ -219,9 +219,8 @@ print([event for event in opened if event[0] != "open" or "state.db" in event[1]
 
 def test_descriptors_stay_the_same_over_200_conversations(sample: HermesAdapter) -> None:
     found = everything(sample)
-    before = (open_descriptors(), len(apsw.connections()))
-    for number in range(200):
-        source, summary = found[number % len(found)]
-        transcript = sample.open(source, summary.session_id)
-        transcript.refresh()
-    assert (open_descriptors(), len(apsw.connections())) == before
+    with nothing_left_open():
+        for number in range(200):
+            source, summary = found[number % len(found)]
+            transcript = sample.open(source, summary.session_id)
+            transcript.refresh()

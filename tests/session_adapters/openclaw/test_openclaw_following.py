@@ -10,17 +10,24 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-import apsw
 import pytest
 
-from databases import crashed_writer, open_descriptors, opened_as_files, run_python, shared_folder, tree, unprivileged
+from databases import (
+    crashed_writer,
+    nothing_left_open,
+    opened_as_files,
+    run_python,
+    shared_folder,
+    tree,
+    unprivileged,
+)
 from openclaw_store import Database, adapter_for, event, everything, folder_of, get, header, listed, place, reply
 from plain_openclaw import HOMES, database_of
 from session_adapters.base import SessionMissing
 from session_adapters.model import Message, Problem
 from session_adapters.openclaw import listing
 from session_adapters.openclaw.adapter import ClawTranscript, OpenClawAdapter
-from session_adapters.openclaw.event_stores import ClawDatabaseStore, RowStore
+from session_adapters.openclaw.database.event_stores import ClawDatabaseStore, RowStore
 from session_adapters.openclaw.rules import ClawFile
 from session_adapters.reading.files import METER
 from session_adapters.transcript import Change, Transcript, first_difference
@@ -126,7 +133,9 @@ def test_what_cannot_be_read_for_a_moment_is_read_later(
 ) -> None:
     """Whichever read fails, of a busy database or a file on a network: nothing is lost, and nothing there twice."""
     turns = [one for number in range(301) for one in turn(number)]
-    monkeypatch.setattr("session_adapters.openclaw.event_stores.CHUNK", 256)  # several reads, one of which fails
+    monkeypatch.setattr(
+        "session_adapters.openclaw.database.event_stores.CHUNK", 256
+    )  # several reads, one of which fails
     place_of: Any
     if layout == "database":
         own.key("k", "s")
@@ -433,8 +442,7 @@ def test_descriptors_stay_the_same(store: Stored) -> None:
     for name in LAYOUTS:
         adapter = adapter_for(store("openclaw", name))
         found = [(source, one) for source, one in everything(adapter, problems=[]) if source.layout != "index"]
-        before = (open_descriptors(), len(apsw.connections()))
-        for number in range(100):
-            source, one = found[number % len(found)]
-            adapter.open(source, one.session_id).refresh()
-        assert (open_descriptors(), len(apsw.connections())) == before
+        with nothing_left_open():
+            for number in range(100):
+                source, one = found[number % len(found)]
+                adapter.open(source, one.session_id).refresh()

@@ -11,7 +11,7 @@ import pytest
 from openclaw_store import Database
 from sample_homes import HOMES, quiet
 from session_adapters.base import Adapter, Environment
-from session_adapters.openclaw import counting
+from session_adapters.openclaw.database import counting
 from session_adapters.registry import adapter_class
 from support import STORES
 

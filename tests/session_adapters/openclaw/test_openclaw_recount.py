@@ -14,7 +14,7 @@ from openclaw_store import Database, adapter_for, header, reply
 from sample_homes import quiet
 from session_adapters.base import Adapter
 from session_adapters.model import Problem, SessionSummary
-from session_adapters.openclaw.events import read_events
+from session_adapters.openclaw.database.events import read_events
 from session_adapters.reading.sqlite import DatabaseUnreadable
 
 STEPS = 40
@@ -63,7 +63,7 @@ def write(store: Database, dice: random.Random, step: int) -> None:
 def test_what_changed_comes_to_the_same_as_all_of_it(
     seed: int, long: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("session_adapters.openclaw.counting.LONG", long)
+    monkeypatch.setattr("session_adapters.openclaw.database.counting.LONG", long)
     store, dice = Database(tmp_path), chance(seed)
     (source,) = store.adapter.sources(quiet)
     counter = store.adapter.counter(source)
@@ -97,7 +97,7 @@ def test_a_long_session_is_gone_on_with(tmp_path: Path, monkeypatch: pytest.Monk
         read[0] += len(rows)
         return rows
 
-    monkeypatch.setattr("session_adapters.openclaw.counting.read_events", noted)
+    monkeypatch.setattr("session_adapters.openclaw.database.counting.read_events", noted)
     for at in range(400, 410):
         store.write("s", reply(f"e{at}", f"e{at - 1}", at=at))
         ((one,), _) = counter(source, quiet)
@@ -123,7 +123,7 @@ def test_only_what_changed_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         read.append(session_id)
         return read_events(connection, schema, session_id, *rest, **more)
 
-    monkeypatch.setattr("session_adapters.openclaw.counting.read_events", noted)
+    monkeypatch.setattr("session_adapters.openclaw.database.counting.read_events", noted)
     counter(source, quiet)
     assert len(set(read)) > 2
     read.clear()

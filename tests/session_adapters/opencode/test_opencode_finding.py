@@ -10,11 +10,10 @@ from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 
-import apsw
 import pytest
 from msgspec.structs import replace
 
-from databases import open_descriptors, opened_as_files, tree
+from databases import nothing_left_open, opened_as_files, tree
 from opencode_store import Store, adapter_for, everything, get, listed
 from plain_opencode import data_folder
 from session_adapters.model import Problem
@@ -321,11 +320,10 @@ def test_descriptors_stay_the_same_over_200_conversations(store: Stored) -> None
     for name in ("home", "home-json-1.1"):
         adapter = adapter_for(store("opencode", name))
         found = everything(adapter)
-        before = (open_descriptors(), len(apsw.connections()))
-        for number in range(200):
-            source, summary = found[number % len(found)]
-            adapter.open(source, summary.session_id).refresh()
-        assert (open_descriptors(), len(apsw.connections())) == before
+        with nothing_left_open():
+            for number in range(200):
+                source, summary = found[number % len(found)]
+                adapter.open(source, summary.session_id).refresh()
 
 
 def test_the_stamp_of_a_tree_changes_with_each_message(store: Stored) -> None:

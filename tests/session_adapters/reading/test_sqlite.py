@@ -20,7 +20,7 @@ from databases import (
     count_rows,
     crashed_writer,
     make_rows,
-    open_descriptors,
+    nothing_left_open,
     run_python,
     shared_folder,
     tree,
@@ -265,20 +265,27 @@ def test_nothing_can_be_written_through_a_connection(tmp_path: Path) -> None:
 
 def test_the_readers_own_errors_come_through_and_leave_nothing_open(tmp_path: Path) -> None:
     path = make_rows(tmp_path / "state.db")
-    before = open_descriptors()
-    for _ in range(50):
-        with pytest.raises(KeyError):
-            read_database(path, lambda c: {}[c.execute("SELECT count(*) FROM t").get])
-    assert open_descriptors() == before
+    with nothing_left_open():
+        for _ in range(50):
+            with pytest.raises(KeyError):
+                read_database(path, lambda c: {}[c.execute("SELECT count(*) FROM t").get])
+
+
+def test_a_log_that_is_none_is_said_and_not_waited_for(tmp_path: Path) -> None:
+    """Of a program that died; SQLite looks for its beginning for ten seconds, and then says `locking protocol`."""
+    path, _ = state("crashed", tmp_path)
+    for one in (path, path.with_name("state.db-wal")):
+        one.write_bytes(b"\xff" * one.stat().st_size)
+    with pytest.raises(DatabaseUnreadable, match="it is not an SQLite database"):
+        read_database(path, count_rows)
 
 
 @pytest.mark.parametrize("kind", STATES)
 def test_descriptors_and_connections_stay_the_same_over_200_reads(kind: str, tmp_path: Path) -> None:
     path, _ = state(kind, tmp_path)
-    before = (open_descriptors(), len(apsw.connections()))
-    for _ in range(200 if "journal" not in kind and "no -shm" not in kind else 40):
-        read_database(path, count_rows)
-    assert (open_descriptors(), len(apsw.connections())) == before
+    with nothing_left_open():
+        for _ in range(200 if "journal" not in kind and "no -shm" not in kind else 40):
+            read_database(path, count_rows)
 
 
 @examples(60)

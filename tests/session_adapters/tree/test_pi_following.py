@@ -11,7 +11,7 @@ import pytest
 
 from plain_trees import records
 from session_adapters.base import Environment
-from session_adapters.jsonl_adapter import JsonlTranscript
+from session_adapters.growing.jsonl_adapter import JsonlTranscript
 from session_adapters.pi import PiAdapter
 from session_adapters.tree.builder import TreeBuilder
 from session_adapters.tree.transcript import TreeTranscript

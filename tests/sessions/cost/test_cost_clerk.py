@@ -15,8 +15,9 @@ import pytest
 from hermes_tui.errors import ValidationError
 from hermes_tui.platform.background import Worker
 from hermes_tui.sessions.catalogue.packed_calls import unpacked
-from hermes_tui.sessions.cost import call_reader
+from hermes_tui.sessions.cost import cache, call_reader
 from hermes_tui.tui.workers.cost_refresh import CostRefresh
+from session_adapters.model import SessionSummary
 from spending import Spender
 
 MILLION = 1_000_000
@@ -129,6 +130,55 @@ def test_who_asks_meanwhile_waits_for_the_same_process(spender: Spender, monkeyp
         thread.join()
     assert found == [pytest.approx(1.0)] * 3
     assert len(sent) == 1
+
+
+def test_a_list_waits_for_no_addition(spender: Spender, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is shown with what is known, while thousands of calls are added up beside it."""
+    manager = spender.manager()
+    listed = manager.catalogue.refresh().sessions
+    costs = manager.costs
+    costs.sheet()
+    spender.session("two", {"input": MILLION})
+    manager.catalogue.refresh()
+    under_way, go_on = threading.Event(), threading.Event()
+
+    def slow(*given: Any) -> Any:
+        under_way.set()
+        assert go_on.wait(60)
+        return call_reader.read_calls(*given)
+
+    monkeypatch.setattr(cache, "read_calls", slow)
+    adding = threading.Thread(target=costs.sheet)
+    adding.start()
+    assert under_way.wait(60)
+    today = date(2026, 3, 1)
+    asked = threading.Thread(target=lambda: (costs.shown(costs.tagged(listed)), costs.overview_so_far(today)))
+    asked.start()
+    asked.join(30)
+    waits = asked.is_alive()
+    go_on.set()
+    adding.join()
+    assert not waits
+
+
+def test_a_session_of_which_nothing_changed_is_the_same_when_it_is_shown_again(spender: Spender) -> None:
+    """Of thousands of sessions another one each lay about at every look."""
+    manager = spender.manager()
+    manager.catalogue.refresh()
+    manager.costs.sheet()
+
+    def shown() -> dict[str, SessionSummary]:
+        return {one.session_id: one for one in manager.costs.shown(manager.catalogue.refresh().sessions)}
+
+    before = shown()["one"]
+    assert before.cost is not None and before.cost.total_usd == pytest.approx(1.0)
+    spender.session("two", {"input": MILLION})
+    assert shown()["one"] is before and shown()["two"].cost is None
+    spender.session("one", {"input": MILLION}, {"input": MILLION})
+    manager.catalogue.refresh()
+    manager.costs.sheet()
+    costs = {name: one.cost.total_usd for name, one in shown().items() if one.cost is not None}
+    assert costs == {"one": pytest.approx(2.0), "two": pytest.approx(1.0)}
 
 
 def test_the_cost_refresh_adds_up_once_for_many_changes(monkeypatch: pytest.MonkeyPatch) -> None:

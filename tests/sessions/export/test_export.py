@@ -17,6 +17,7 @@ from hermes_tui.errors import ValidationError
 from hermes_tui.sessions.export import export
 from hermes_tui.sessions.export.plain import plain
 from hermes_tui.sessions.export.prose import contained
+from hermes_tui.sessions.export.structured import json_array
 from session_adapters.model import Attachment, Cost, Message, Session, TokenUsage, ToolCall, ToolResult
 from session_adapters.text import scrub
 
@@ -79,6 +80,15 @@ def test_e_3_json_parses_back_to_an_equal_object(text: str) -> None:
     assert msgspec.json.decode(document, type=Session) == session
     assert json.loads(document)["createdAt"] == "2026-03-01T12:00:00.123456Z"
     assert document.startswith('{\n  "agent": "tiny"')
+
+
+def test_e_3_a_list_of_the_same_name_beside_it_stays_as_it_is() -> None:
+    session = msgspec.structs.replace(
+        rich_session(), raw={"messages": []}, beside={"metadata": {"messages": []}, "more": [{"messages": []}]}
+    )
+    assert msgspec.json.decode(whole(session, "json"), type=Session) == session
+    several = json.loads(b"".join(json_array([session, session])))
+    assert several == [json.loads(whole(session, "json"))] * 2
 
 
 @given(ANY_TEXT.map(scrub))

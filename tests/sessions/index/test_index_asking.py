@@ -172,5 +172,9 @@ def test_many_connections_keep_little_of_a_large_index(tmp_path: Path) -> None:
         thread.join(60)
     assert answers == [20_000_000] * 4
     kept = apsw.memory_used() - before
+    asking.rest()
+    rested = apsw.memory_used() - before
+    assert asking.ask(lambda connection: int(connection.execute("SELECT count(*) FROM message").get)) == 20_000
     asking.close()
     assert 1 << 20 < kept < 10 << 20
+    assert rested < kept / 4

@@ -23,8 +23,8 @@ from indexing import build, contents
 from openclaw_store import Database, event, folder_of, header, place, reply
 from opencode_store import Store
 from session_adapters.base import Environment
-from session_adapters.openclaw.event_stores import ClawDatabaseStore, ClawEvent
-from session_adapters.openclaw.texts import LOOK_BACK
+from session_adapters.openclaw.database.event_stores import ClawDatabaseStore, ClawEvent
+from session_adapters.openclaw.database.texts import LOOK_BACK
 from session_adapters.opencode.tables import OpenCodeRows
 from session_adapters.opencode.texts import OPEN
 from session_adapters.opencode.units import OpenCodeUnit

@@ -515,6 +515,29 @@ def test_it_begins_anew_where_it_has_grown(
     assert contents(path) == whole
 
 
+_NOTED = """import sys
+import apsw
+from hermes_tui.sessions.index.writing import worker
+
+def noted():
+    with open(sys.argv[1] + ".pages", "w") as file:
+        file.write(str(apsw.status(apsw.SQLITE_STATUS_PAGECACHE_OVERFLOW)[0]))
+
+worker.give_back = noted
+sys.exit(worker.main())
+"""
+
+
+def test_it_keeps_no_pages_while_it_waits(several: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are in the system's memory as well: 4 MB, once the index is as large as that."""
+    path = tmp_path / "i.db"
+    (tmp_path / "noting_indexer.py").write_text(_NOTED)
+    monkeypatch.setenv("HOME", str(several))
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    subprocess.run(helper_command("noting_indexer", str(path)), env=helper_variables(), check=True, timeout=120)
+    assert int(path.with_name("i.db.pages").read_text()) < path.stat().st_size / 4
+
+
 def test_it_is_not_started_while_nothing_is_to_be_done(tmp_path: Path) -> None:
     made = ClaudeHome(tmp_path / "home")
     path = made.session("findable")

@@ -64,7 +64,25 @@ class ChatReader(CursorReader):
         # Only where no blob was asked for it is left open whether there are any.
         if known is None or not (self.root_id or {"id", "data", "value"} <= _columns(connection)):
             raise DatabaseUnreadable("it has no tables of blobs and of facts: it is not a chat of Cursor's")
-        self.facts = _facts(session_id, folder, known, self._beside(f"{folder}/meta.json"), self.root)
+        beside = self._beside(f"{folder}/meta.json")
+        directory = word(beside.cwd) or uri_path(self.root.workspace)
+        if not directory:
+            # The folder is named by the MD5 of its path, which those in the logs of projects can be tried against.
+            logged = log_directories(Path(folder).parents[2])
+            directory = next((one for one in logged if folder_of_chats(one) == _hash(folder)), None)
+        name = word(known.name)
+        raw = {"mode": word(known.mode), "workspaceHash": _hash(folder)}
+        self.facts = CursorFacts(
+            id=session_id,
+            kind="chat",
+            title=word(beside.title).strip() or ("" if name == _PLACEHOLDER else name),
+            cwd=directory,
+            created=number(beside.created_at_ms) or number(known.created_at),
+            updated=number(beside.updated_at_ms),
+            model=real_model(known.last_used_model),
+            source=self.root.source,
+            raw={key: value for key, value in raw.items() if value},
+        )
 
     @property
     def is_empty(self) -> bool:
@@ -144,7 +162,15 @@ class ChatReader(CursorReader):
             self.note(f"blob {name}", f"it is damaged ({error})")
             seen.add(name)
 
-        for key, data, size in each_or_alone(names, lambda some: self._rows(some, limit), damaged):
+        def rows(some: Sequence[str]) -> list[tuple[apsw.SQLiteValue, ...]]:
+            # Not by `json_each`: to set that up takes as long as the rest, for each of ten thousand chats.
+            query = (
+                f"SELECT CAST(id AS BLOB), CASE WHEN octet_length(data) <= {limit} THEN CAST(data AS BLOB) END,"  # noqa: S608
+                f" octet_length(data) FROM blobs WHERE id IN ({','.join('?' * len(some))})"
+            )
+            return list(self.ration.take(self._connection.execute(query, some)))
+
+        for key, data, size in each_or_alone(names, rows, damaged):
             name = as_text(key) or ""
             seen.add(name)
             if isinstance(data, bytes):
@@ -159,14 +185,6 @@ class ChatReader(CursorReader):
                     self.note(f"blob {name}", "it is not in the database")
         return found
 
-    def _rows(self, names: Sequence[str], limit: int) -> list[tuple[apsw.SQLiteValue, ...]]:
-        # Not by `json_each`: to set that up takes as long as the rest, for each of ten thousand chats.
-        query = (
-            f"SELECT CAST(id AS BLOB), CASE WHEN octet_length(data) <= {limit} THEN CAST(data AS BLOB) END,"  # noqa: S608
-            f" octet_length(data) FROM blobs WHERE id IN ({','.join('?' * len(names))})"
-        )
-        return list(self.ration.take(self._connection.execute(query, names)))
-
 
 def _columns(connection: apsw.Connection) -> set[str]:
     """Names of the columns of both tables, by one question: there may be ten thousand chats."""
@@ -180,34 +198,9 @@ def _columns(connection: apsw.Connection) -> set[str]:
         return set()  # a view of something missing
 
 
-def _facts(session_id: str, folder: str, known: ChatFacts, beside: Meta, root: ChatRoot) -> CursorFacts:
-    name = word(known.name)
-    raw = {"mode": word(known.mode), "workspaceHash": _hash(folder)}
-    return CursorFacts(
-        id=session_id,
-        kind="chat",
-        title=word(beside.title).strip() or ("" if name == _PLACEHOLDER else name),
-        cwd=word(beside.cwd) or uri_path(root.workspace) or _guessed(folder),
-        created=number(beside.created_at_ms) or number(known.created_at),
-        updated=number(beside.updated_at_ms),
-        model=real_model(known.last_used_model),
-        source=root.source,
-        raw={key: value for key, value in raw.items() if value},
-    )
-
-
 def _hash(folder: str) -> str:
     """The name of the folder that a chat's own lies in."""
     return folder.rsplit("/", 2)[-2]
-
-
-def _guessed(folder: str) -> str | None:
-    """The directory that a chat without any word of it was held in: the folder is named by the MD5 of its path,
-    which the logs of the projects can be tried against."""
-    for directory in log_directories(Path(folder).parents[2]):
-        if folder_of_chats(directory) == _hash(folder):
-            return directory
-    return None
 
 
 class ChatShelf(CursorStore):

@@ -34,7 +34,10 @@ def messages_of_bubble(unit_id: str, bubble: Bubble, role: str = "", *, helpers:
     text = word(bubble.text)
     thinking = word(dig(bubble.thinking, "text")) or word(bubble.thinking)
     call = _call(unit_id, bubble.tool_former_data, helpers)
-    usage = _spent(bubble.token_count)
+    # Non-zero on the last bubble of a turn only, and nowhere in newer builds: zero says nothing.
+    fresh, output = (number(dig(bubble.token_count, name)) or 0 for name in ("inputTokens", "outputTokens"))
+    spent = TokenUsage(input_tokens=_whole(fresh), output_tokens=_whole(output))
+    usage = spent if spent.total else None
     pictures = tuple(map(picture, items(bubble.images)))
     if not (text or thinking or call or usage or pictures):
         return []
@@ -71,13 +74,6 @@ def _call(unit_id: str, data: Any, helpers: frozenset[str]) -> ToolCall | None:
         # A helper's conversation is named after the call that started it.
         subagent_id=next((helper for helper in helpers if helper == f"task-{id_}"), None),
     )
-
-
-def _spent(count: Any) -> TokenUsage | None:
-    """Non-zero on the last bubble of a turn only, and nowhere in newer builds: zero says nothing."""
-    fresh, output = (number(dig(count, name)) or 0 for name in ("inputTokens", "outputTokens"))
-    usage = TokenUsage(input_tokens=_whole(fresh), output_tokens=_whole(output))
-    return usage if usage.total else None
 
 
 def _whole(value: float) -> int:

@@ -33,7 +33,29 @@ class ComposerReader(CursorReader):
     """One conversation."""
 
     def __init__(self, state: EditorState, session_id: str, composer: Composer, directory: str | None = None) -> None:
-        super().__init__(_facts(session_id, composer, directory))
+        status = word(composer.status)
+        raw = {
+            "status": status,
+            "mode": word(composer.unified_mode),
+            "subagentType": word(dig(composer.subagent_info, "subagentType")),
+            "subComposerIds": [id_ for one in items(composer.sub_composer_ids) if (id_ := word(one))],
+        }
+        super().__init__(
+            CursorFacts(
+                id=session_id,
+                kind="composer",
+                title=word(composer.name).strip(),
+                cwd=composer_directory(composer.workspace_identifier) or directory,
+                parent_id=word(dig(composer.subagent_info, "parentComposerId")) or None,
+                created=number(composer.created_at),
+                updated=number(composer.last_updated_at),
+                model=real_model(dig(composer.model_config, "modelName")),
+                archived=composer.is_archived is True,
+                failed=status == "error",  # «aborted» is what stands there while a turn runs too
+                source="ide",
+                raw={key: value for key, value in raw.items() if value},
+            )
+        )
         self._state = state
         self._helpers = frozenset(filter(None, map(word, items(composer.sub_composer_ids))))
         self._inline = _inline(composer)
@@ -124,30 +146,6 @@ def _inline(composer: Composer) -> dict[str, Any]:
         if isinstance(one, dict):
             found[word(one.get("bubbleId")) or f"@{place}"] = one
     return found
-
-
-def _facts(session_id: str, composer: Composer, directory: str | None) -> CursorFacts:
-    status = word(composer.status)
-    raw = {
-        "status": status,
-        "mode": word(composer.unified_mode),
-        "subagentType": word(dig(composer.subagent_info, "subagentType")),
-        "subComposerIds": [id_ for one in items(composer.sub_composer_ids) if (id_ := word(one))],
-    }
-    return CursorFacts(
-        id=session_id,
-        kind="composer",
-        title=word(composer.name).strip(),
-        cwd=composer_directory(composer.workspace_identifier) or directory,
-        parent_id=word(dig(composer.subagent_info, "parentComposerId")) or None,
-        created=number(composer.created_at),
-        updated=number(composer.last_updated_at),
-        model=real_model(dig(composer.model_config, "modelName")),
-        archived=composer.is_archived is True,
-        failed=status == "error",  # «aborted» is what stands there while a turn runs too
-        source="ide",
-        raw={key: value for key, value in raw.items() if value},
-    )
 
 
 def composer_directory(identifier: Any) -> str | None:

@@ -110,24 +110,21 @@ def editor_summaries(
     damaged.extend(lost)
     kept.keep(told, ())
     kept.forget_others(told)
-    return _placed(_with_parents(found), user)
+    return _placed(found, user)
 
 
-def _with_parents(found: list[SessionSummary]) -> list[SessionSummary]:
-    """Helpers that only their parent names."""
+def _placed(found: list[SessionSummary], user: str) -> list[SessionSummary]:
+    """With the parent of helpers that only their parent names, and the directory of those that do not say it and
+    that the database of a workspace names."""
     parents = {helper: one.session_id for one in found for helper in one.raw.get("subComposerIds", ())}
-    return [
+    found = [
         replace(one, kind="subagent", parent_id=parents[one.session_id])
         if one.kind == "session" and parents.get(one.session_id, one.session_id) != one.session_id
         else one
         for one in found
     ]
-
-
-def _placed(found: list[SessionSummary], user: str) -> list[SessionSummary]:
-    """With the directory of those that do not say it and that the database of a workspace names."""
     if all(one.cwd for one in found):
-        return found
+        return found  # without a look into the databases of all workspaces
     known = _workspaces(Path(user))
     return [one if one.cwd else replace(one, cwd=known.get(one.session_id)) for one in found]
 
@@ -136,17 +133,25 @@ def new_texts(
     path: str, marks: Mapping[str, str], whole: Callable[[str], Iterable[Text]]
 ) -> Iterator[SessionTexts] | None:
     """See `Adapter.new_texts`: of a conversation that is not what it was, all. None where a part of the database
-    cannot be read. `whole` reads one."""
+    cannot be read, or it has too many. `whole` reads one."""
 
     def read(connection: apsw.Connection) -> dict[str, str] | None:
-        state, lost = EditorState(connection), Damage()
+        state, lost, stint = EditorState(connection), Damage(), Stint()
         found: dict[str, str] = {}
         for session_id, row in state.composers(lost.add):
-            mark = state.mark(session_id, row)
-            if mark is None:
+            if stint.over:  # as many as the list has are read instead
                 return None
-            if row.size > 0:
-                found[session_id] = mark_of(mark)
+            parts = state.mark(session_id, row)
+            if parts is None:
+                return None
+            mark = mark_of(parts)
+            if marks.get(session_id) != mark:
+                damaged = Damage()
+                composer = _composer(session_id, row, damaged.add)
+                # Left out are drafts, and what is left of a deleted one. Not a damaged one: reading it reports that.
+                if not damaged if composer is None else ComposerReader(state, session_id, composer).is_empty:
+                    continue
+            found[session_id] = mark
         for tab in tabs_of(state, None, lost.add):
             found.setdefault(str(tab.facts.id), mark_of(tab.units()))
         return None if lost else found

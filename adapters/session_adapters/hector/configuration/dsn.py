@@ -50,35 +50,28 @@ def parse_dsns(value: str, trouble: Callable[[str, str], None]) -> Iterator[Dsn]
     """The addresses in the variable's value. `trouble` is told of each that is none: which, and why."""
     seen: dict[str, str] = {}
     for number, text in enumerate(value.split(), 1):
-        dsn = _parse(text)
-        if dsn is None:
+        found = _ADDRESS.fullmatch(text)
+        if found is None:
             trouble(
                 f"entry {number}",
                 "it is no address of the form postgresql://user:password@host:port/database; special characters in "
                 "the user or password must be percent-encoded",
             )
             continue
-        if seen.get(dsn.label) == text:
+        options = dict(parse_qsl(found["query"] or "", keep_blank_values=True))
+        hosts = found["hosts"] or options.get("host", "") or options.get("hostaddr", "") or "localhost"
+        port = options.get("port", "5432")
+        places = tuple(host if re.search(r":\d+$", host) else f"{host}:{port}" for host in hosts.split(","))
+        user = found["user"] or options.get("user", "")
+        database = found["database"] or options.get("dbname", "") or user
+        shown = ",".join(quote(place, safe=":[].%") for place in places)
+        label = f"postgresql:{quote(user, safe='%')}{'@' if user else ''}{shown}/{quote(database, safe='%')}"
+        schema = _SEARCH_PATH.search(options.get("options", ""))
+        if schema is not None:  # one database may hold Hector's tables in several schemas
+            label += f"?search_path={quote(schema[1], safe='')}"
+        if seen.get(label) == text:
             continue
-        if dsn.label in seen:
-            dsn.label = f"{dsn.label}#{number}"
-        seen[dsn.label] = text
-        yield dsn
-
-
-def _parse(text: str) -> Dsn | None:
-    found = _ADDRESS.fullmatch(text)
-    if found is None:
-        return None
-    options = dict(parse_qsl(found["query"] or "", keep_blank_values=True))
-    hosts = found["hosts"] or options.get("host", "") or options.get("hostaddr", "") or "localhost"
-    port = options.get("port", "5432")
-    places = tuple(host if re.search(r":\d+$", host) else f"{host}:{port}" for host in hosts.split(","))
-    user = found["user"] or options.get("user", "")
-    database = found["database"] or options.get("dbname", "") or user
-    shown = ",".join(quote(place, safe=":[].%") for place in places)
-    label = f"postgresql:{quote(user, safe='%')}{'@' if user else ''}{shown}/{quote(database, safe='%')}"
-    schema = _SEARCH_PATH.search(options.get("options", ""))
-    if schema is not None:
-        label += f"?search_path={quote(schema[1], safe='')}"
-    return Dsn(text, label, places, database)
+        if label in seen:  # the same place, with another password for one
+            label = f"{label}#{number}"
+        seen[label] = text
+        yield Dsn(text, label, places, database)

@@ -48,9 +48,24 @@ def memory_of(environment: Environment, path: str, agent: str | None, generation
             reason = error.strerror if isinstance(error, OSError) else error
             trouble = trouble or f"{file} cannot be read: {reason}"
             continue
-        found = agents.get(agent) if agent is not None else _only(agents)
-        if found is not None:
-            return _memory(found, generation, str(file))
+        if agent is not None:
+            found = agents.get(agent)
+        else:
+            said = [one for one in agents.values() if one]
+            found = said[0] if len(said) == 1 else None
+        if found is None:
+            continue
+        value = working_of(found)
+        strategy = value.get("strategy")
+        target = value.get("target")
+        return Memory(
+            strategy=strategy if isinstance(strategy, str) else "",
+            size=_number(value.get("window_size")),
+            tokens=_number(value.get("budget")),
+            target=target if isinstance(target, float) and 0 < target <= 1 else None,
+            generation=generation,
+            source=str(file),
+        )
     return Memory(generation=generation, trouble=trouble)
 
 
@@ -74,29 +89,10 @@ def agents_of(data: bytes) -> dict[str, Any]:
     return {str(name): one if isinstance(one, dict) else {} for name, one in found.items()}
 
 
-def _only(agents: dict[str, Any]) -> Any:
-    said = [one for one in agents.values() if one]
-    return said[0] if len(said) == 1 else None
-
-
 def working_of(memory: dict[str, Any]) -> dict[str, Any]:
     """What an agent's `memory` says of its working memory: in the guide below another `working`."""
     inner = memory.get("working")
     return inner if isinstance(inner, dict) else memory
-
-
-def _memory(value: dict[str, Any], generation: str, source: str) -> Memory:
-    value = working_of(value)
-    strategy = value.get("strategy")
-    target = value.get("target")
-    return Memory(
-        strategy=strategy if isinstance(strategy, str) else "",
-        size=_number(value.get("window_size")),
-        tokens=_number(value.get("budget")),
-        target=target if isinstance(target, float) and 0 < target <= 1 else None,
-        generation=generation,
-        source=source,
-    )
 
 
 def _number(value: object) -> int | None:

@@ -196,7 +196,10 @@ def _configured(
         database = expanded(store.database, environment.variables)
         if driver in ("sqlite", "sqlite3") and database and database != ":memory:":
             yield HectorFile(folder / environment.expand(database), str(path.name))
-        elif driver in ("postgres", "postgresql") and not _is_given(store, database, environment, known):
+        elif driver in ("postgres", "postgresql"):
+            place = f"{expanded(store.host, environment.variables) or 'localhost'}:{store.port or 5432}"
+            if any(database == dsn.database and place in dsn.hosts for dsn in known):
+                continue  # it is one of those that the user gave
             dsn, reason = _address(store, environment, path, trusted=trusted)
             if dsn is not None:
                 yield HectorServer(dsn, f"{name} in {path.name}")
@@ -275,13 +278,6 @@ def filled(store: StoreSettings, variables: Mapping[str, str]) -> StoreSettings:
     values = msgspec.structs.asdict(store)
     texts = {name: expanded(value, variables) for name, value in values.items() if isinstance(value, str)}
     return msgspec.structs.replace(store, **texts)
-
-
-def _is_given(store: StoreSettings, database: str, environment: Environment, known: tuple[Dsn, ...]) -> bool:
-    """Whether the user gave the address of this server."""
-    host = expanded(store.host, environment.variables) or "localhost"
-    place = f"{host}:{store.port or 5432}"
-    return any(database == dsn.database and place in dsn.hosts for dsn in known)
 
 
 def zone_of(environment: Environment) -> tzinfo | None:

@@ -48,15 +48,16 @@ class KeptRows:
                     kept: dict[str, Any] = {name: _coded(value) for name, value in session.items()}
                     for table in one.tables:
                         if table != "sessions":
-                            kept[table] = [
-                                {name: _coded(value) for name, value in row.items()}
-                                for row in _rows_of(store, table, columns[table], one.session_id)
-                            ]
+                            its = f"{quoted(table)} WHERE {quoted(columns[table])} = ?"  # names found there
+                            rows = store.rows(f"SELECT * FROM {its} ORDER BY 1", (one.session_id,))  # noqa: S608
+                            kept[table] = [{name: _coded(value) for name, value in row.items()} for row in rows]
                     file.write(json.dumps(kept) + "\n")
+                # It is on the disk before the first row is deleted.
                 file.flush()
                 os.fsync(file.fileno())
         except OSError as error:
-            path.unlink(missing_ok=True)
+            if not isinstance(error, FileExistsError):  # a copy that was there before is whole
+                path.unlink(missing_ok=True)  # half a copy is none
             raise StoreError(
                 f"What is to be deleted cannot be copied to {path}: {error.strerror or error}; nothing was deleted."
             ) from error
@@ -108,13 +109,6 @@ class KeptRows:
             raise OperationRefused(f"the copy {path} cannot be read: {error.strerror or error}") from error
         except (ValueError, RecursionError) as error:
             raise OperationRefused(f"the copy {path} cannot be understood: {error}") from error
-
-
-def _rows_of(store: Store, table: str, column: str, session_id: str) -> list[Row]:
-    return store.rows(
-        f"SELECT * FROM {quoted(table)} WHERE {quoted(column)} = ? ORDER BY 1",  # noqa: S608 - found there
-        (session_id,),
-    )
 
 
 def _coded(value: Any) -> Any:

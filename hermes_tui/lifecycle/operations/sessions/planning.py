@@ -55,8 +55,7 @@ def draw_up_sessions(request: Request, rows: StoredLanes, home: HermesHome, proc
                 f"profile {request.profile!r} has no session {request.session!r} in {home.database}"
             )
         concerned = [row]
-        _one(draft, request, row, rows, tables, now)
-        draft.refusal = draft.refusal or _held(request, row, rows, around)
+        _one(draft, request, row, rows, tables, around, now)
         draft.notes += _lane_notes(request, {row.id: "it"}, around)
     if request.kind != "rename" and (newer := newer_schema(around.schema)):
         draft.refusal = draft.refusal or f"{newer}: which tables of that version belong to a session is not known"
@@ -90,7 +89,13 @@ def draw_up_sessions(request: Request, rows: StoredLanes, home: HermesHome, proc
 
 
 def _one(
-    draft: _Draft, request: Request, row: LaneSessionRow, rows: StoredLanes, tables: SessionTables, now: datetime
+    draft: _Draft,
+    request: Request,
+    row: LaneSessionRow,
+    rows: StoredLanes,
+    tables: SessionTables,
+    around: Surroundings,
+    now: datetime,
 ) -> None:
     match request.kind:
         case "rename":
@@ -110,10 +115,25 @@ def _one(
             draft.rows.append(_change(row, ended_at=None, end_reason=None))
             draft.writes.append(f"opens {row.id} again")
         case "clear-messages":
-            _clear(draft, row, rows, tables)
+            found = removal(rows, tables, row.id, only=["messages"])
+            counts = rows.select("SELECT message_count, tool_call_count FROM sessions WHERE id = ?", (row.id,))[0]
+            if not found.tables["messages"] and not any(counts):
+                draft.refusal = "it has no messages"
+            else:
+                before = dict(zip(("message_count", "tool_call_count"), counts, strict=True))
+                draft.rows.append(RowChange(session_id=row.id, before=before, after=dict.fromkeys(before, 0)))
+                draft.removed.append(found)
+                gone = counted(found.tables["messages"], "message")
+                draft.writes.append(f"deletes {gone} of {row.id}; the session stays")
         case "delete":
             helpers = helpers_of(rows.select, row.id)
             _delete(draft, [row.id, *helpers], rows, tables, helpers)
+    # Held is also a session that was compressed, by the lane that is in its continuation.
+    if request.kind != "rename" and not draft.refusal:
+        held = held_by_gateway(around)
+        key = held.get(row.id) or held.get(rows.compression_tip(row.id) or row.id)
+        if key:
+            draft.refusal = f"a gateway is running and lane {key} is in it; reset the lane, or {around.stop_first}"
 
 
 def _rename(draft: _Draft, request: Request, row: LaneSessionRow, rows: StoredLanes) -> None:
@@ -125,6 +145,7 @@ def _rename(draft: _Draft, request: Request, row: LaneSessionRow, rows: StoredLa
         draft.refusal = f"it is called {title!r} already" if title else "it has no title"
         return
     for (holder,) in rows.select("SELECT id FROM sessions WHERE title = ? AND id <> ?", (title, row.id)):
+        # Two may not have one title; of a compressed conversation the later part takes it over.
         if not continued_by(rows.select, str(holder), row.id):
             draft.refusal = f"session {holder} has that title; choose another"
             return
@@ -134,18 +155,6 @@ def _rename(draft: _Draft, request: Request, row: LaneSessionRow, rows: StoredLa
         draft.writes.append(f"takes the title from {holder}, which {row.id} continues")
     draft.rows.append(_change(row, title=title))
     draft.writes.append(f"calls {row.id} {title!r}" if title else f"takes the title from {row.id}")
-
-
-def _clear(draft: _Draft, row: LaneSessionRow, rows: StoredLanes, tables: SessionTables) -> None:
-    found = removal(rows, tables, row.id, only=["messages"])
-    counts = rows.select("SELECT message_count, tool_call_count FROM sessions WHERE id = ?", (row.id,))[0]
-    if not found.tables["messages"] and not any(counts):
-        draft.refusal = "it has no messages"
-        return
-    before = dict(zip(("message_count", "tool_call_count"), counts, strict=True))
-    draft.rows.append(RowChange(session_id=row.id, before=before, after=dict.fromkeys(before, 0)))
-    draft.removed.append(found)
-    draft.writes.append(f"deletes {counted(found.tables['messages'], 'message')} of {row.id}; the session stays")
 
 
 def _delete(
@@ -212,16 +221,6 @@ def held_by_gateway(around: Surroundings) -> dict[str, str]:
     if around.gateway.state == "stopped":
         return {}
     return {one.entry.session_id: one.key for one in around.lanes if one.entry is not None}
-
-
-def _held(request: Request, row: LaneSessionRow, rows: StoredLanes, around: Surroundings) -> str:
-    if request.kind == "rename":
-        return ""
-    held = held_by_gateway(around)
-    key = held.get(row.id) or held.get(rows.compression_tip(row.id) or row.id)
-    if not key:
-        return ""
-    return f"a gateway is running and lane {key} is in it; reset the lane, or {around.stop_first}"
 
 
 def _lane_notes(request: Request, ids: Mapping[str, str], around: Surroundings) -> list[str]:

@@ -33,14 +33,19 @@ def broken_promise(
     if plan.keys or request.kind == "rename":  # of a lane: it comes in the place of what waits
         return ""
     gone = {request.session, *(one.session_id for one in plan.changes.removed)}
+    # What of the plan changes where Hermes looks for a session: ends, and sessions that are put back.
+    ended = [one for one in plan.changes.rows if "ended_at" in (one.after or {})]
     try:
-        changes = _ends(plan, kept)
+        if any("sessions" in one.tables for one in plan.changes.restored):
+            for session_id, row in kept.sessions(request.target).items():
+                ended.append(RowChange(session_id=session_id, after=row))
+        changes = Changes(rows=tuple(ended))
     except OperationRefused:  # nothing can be put back, which is said elsewhere
         changes = Changes()
     for one in history.history().operations:
         begun = one.begun
         if one.outcome is not None or begun.home != plan.home or not begun.keys:
-            continue
+            continue  # settled, of another profile, or of sessions, which promise nothing of a message
         taken = bool(begun.becomes) and begun.becomes in gone
         if not taken and changes:
             taken = read_lanes(home, partial(_leads_astray, begun, changes, home, proc, now))
@@ -48,15 +53,6 @@ def broken_promise(
             kind = begun.request.kind if begun.request else "operation"
             return f"{kind} {one.id} of lane {begun.keys[0]} waits for its next message; undo that first"
     return ""
-
-
-def _ends(plan: Plan, kept: KeptRows) -> Changes:
-    """What of the plan changes where Hermes looks for a session: ends, and sessions that are put back."""
-    rows = [one for one in plan.changes.rows if "ended_at" in (one.after or {})]
-    if any("sessions" in one.tables for one in plan.changes.restored):
-        for session_id, row in kept.sessions(plan.request.target).items():
-            rows.append(RowChange(session_id=session_id, after=row))
-    return Changes(rows=tuple(rows))
 
 
 def _leads_astray(
@@ -70,6 +66,7 @@ def _leads_astray(
         return False
     if facts.entry is None or outlook(rows, facts, Changes(), now).breaks(begun.becomes):
         return False
+    # One that is there is not put back: the plan of an undo is refused for that.
     there = {one.session_id for one in changes.rows if one.before is None and rows.session(one.session_id)}
     new = replace(changes, rows=tuple(one for one in changes.rows if one.session_id not in there))
     return bool(outlook(rows, facts, new, now).breaks(begun.becomes))

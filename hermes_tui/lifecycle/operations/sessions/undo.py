@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 from hermes_tui.display import counted
@@ -41,12 +40,20 @@ def draw_up_sessions_undo(
         refusal = f"it is {now.state} ({now.text})"
     elif side_of_rows(begun.changes, rows) not in ("after", "both"):
         refusal = "the store is no longer as the operation left it"
+    writes: list[str] = []
+    if changes.restored:
+        messages = sum(one.tables.get("messages", 0) for one in changes.restored)
+        sessions = sum("sessions" in one.tables for one in changes.restored)
+        writes.append(f"puts back {counted(sessions, 'session')} and {counted(messages, 'message')}")
+    for row in changes.rows:
+        values = ", ".join(f"{name} {value!r}" for name, value in (row.after or {}).items())
+        writes.append(f"writes {row.session_id} as it was: {values}")
     return Plan(
         request=request,
         home=str(home.path),
         mode="live" if around.live else "offline",
         read=(f"{begun.request.kind} of {begun.at:%Y-%m-%d %H:%M} UTC: {now.state}, {now.text}",),
-        writes=tuple(_words(changes)),
+        writes=tuple(writes),
         refusal=refusal or _obstacle(operation, changes, rows, around, kept),
         session_id=begun.session_id,
         changes=changes,
@@ -74,13 +81,3 @@ def _obstacle(operation: Operation, changes: Changes, rows: StoredLanes, around:
         for (holder,) in rows.select("SELECT id FROM sessions WHERE title = ?", (title,)):
             return f"session {holder} has the title of {session_id} now; rename that first"
     return ""
-
-
-def _words(changes: Changes) -> Iterator[str]:
-    if changes.restored:
-        messages = sum(one.tables.get("messages", 0) for one in changes.restored)
-        sessions = sum("sessions" in one.tables for one in changes.restored)
-        yield f"puts back {counted(sessions, 'session')} and {counted(messages, 'message')}"
-    for row in changes.rows:
-        values = ", ".join(f"{name} {value!r}" for name, value in (row.after or {}).items())
-        yield f"writes {row.session_id} as it was: {values}"

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Literal
 
 from hermes_tui.display import counted
-from hermes_tui.lifecycle.operations.plan import Changes
 from hermes_tui.lifecycle.operations.record import Operation, OutcomeState
 
 __all__ = ["sessions_verdict"]
@@ -38,12 +37,8 @@ def _done(operation: Operation) -> str:
             return "the session is open again"
         case "undo":
             return "all is as it was before"
-    return f"{_counted(changes)} gone"
-
-
-def _counted(changes: Changes) -> str:
     messages = sum(one.tables.get("messages", 0) for one in changes.removed)
     sessions = sum("sessions" in one.tables for one in changes.removed)
     parts = [(sessions, "session"), (messages, "message")]
     said = [counted(number, what) for number, what in parts if number]
-    return f"{' and '.join(said) or 'nothing'} {'are' if sessions + messages > 1 else 'is'}"
+    return f"{' and '.join(said) or 'nothing'} {'are' if sessions + messages > 1 else 'is'} gone"

@@ -43,12 +43,30 @@ def examine(path: Path, *, writing: bool) -> StoreSchema:
     try:
         status = path.stat()
     except OSError as error:
-        raise StoreError(_unreachable(path, error)) from error
+        if error.errno == errno.ENOENT:
+            raise StoreError(f"There is no session store {path}.") from error
+        raise StoreError(f"The session store {path} cannot be reached: {error.strerror or error}.") from error
     if not stat.S_ISREG(status.st_mode):
         raise StoreError(f"The session store {path} cannot be opened: it is not a regular file.")
     if writing:
-        _check_writable(path, status)
-        if not status.st_size:
+        if status.st_uid != os.geteuid():
+            raise StoreError(
+                f"The session store {path} belongs to another user (uid {status.st_uid}, this is {os.geteuid()}) and"
+                " is not written, because files left beside it would lock that user out; run this as that user."
+            )
+        folder = path.parent
+        if os.statvfs(folder).f_flag & os.ST_RDONLY:
+            raise StoreError(
+                f"The session store {path} is on a file system that is mounted read-only; mount it writable."
+            )
+        # Root may write anything; a mode without any write bit still says what the owner wants.
+        if not status.st_mode & 0o222 or not os.access(path, os.W_OK):
+            raise StoreError(f"The session store {path} is read-only; make it writable first (chmod u+w).")
+        if not folder.stat().st_mode & 0o222 or not os.access(folder, os.W_OK):
+            raise StoreError(
+                f"The folder {folder} of the session store is read-only; make it writable first (chmod u+w)."
+            )
+        if not status.st_size:  # as `create_file` makes it: nobody has put tables into it yet
             return StoreSchema({}, frozenset(), None)
     try:
         schema = read_database(path, StoreSchema.of)
@@ -58,29 +76,3 @@ def examine(path: Path, *, writing: bool) -> StoreSchema:
     if not schema.is_empty and not (schema.has("sessions", "id") and schema.has("messages", "id", "session_id")):
         raise StoreError(f"{path} is a database, but not Hermes' session store: nothing in it was changed.")
     return schema
-
-
-def _unreachable(path: Path, error: OSError) -> str:
-    if error.errno == errno.ENOENT:
-        return f"There is no session store {path}."
-    return f"The session store {path} cannot be reached: {error.strerror or error}."
-
-
-def _check_writable(path: Path, status: os.stat_result) -> None:
-    if status.st_uid != os.geteuid():
-        raise StoreError(
-            f"The session store {path} belongs to another user (uid {status.st_uid}, this is {os.geteuid()}) and is"
-            " not written, because files left beside it would lock that user out; run this as that user."
-        )
-    folder = path.parent
-    if os.statvfs(folder).f_flag & os.ST_RDONLY:
-        raise StoreError(
-            f"The session store {path} is on a file system that is mounted read-only; mount it writable."
-        )
-    # Root may write anything; a mode without any write bit still says what the owner wants.
-    if not status.st_mode & 0o222 or not os.access(path, os.W_OK):
-        raise StoreError(f"The session store {path} is read-only; make it writable first (chmod u+w).")
-    if not folder.stat().st_mode & 0o222 or not os.access(folder, os.W_OK):
-        raise StoreError(
-            f"The folder {folder} of the session store is read-only; make it writable first (chmod u+w)."
-        )

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import apsw
@@ -62,13 +62,8 @@ def told(path: Path, done: str) -> Iterator[None]:
     except apsw.Error as error:
         kind = next((ours for theirs, ours in _KINDS if isinstance(error, theirs)), StoreError)
         reason = next((text for theirs, text in _REASONS if isinstance(error, theirs)), f"SQLite says: {error}")
-        if isinstance(error, apsw.IOError | apsw.CantOpenError) and _is_full(path):
-            reason = _FULL
+        if isinstance(error, apsw.IOError | apsw.CantOpenError):
+            with suppress(OSError):  # then SQLite's own word stands
+                if shutil.disk_usage(path.resolve().parent).free < _LITTLE:
+                    reason = _FULL
         raise kind(f"The session store {path} could not be {done}: {reason}.") from error
-
-
-def _is_full(path: Path) -> bool:
-    try:
-        return shutil.disk_usage(path.resolve().parent).free < _LITTLE
-    except OSError:
-        return False  # then SQLite's own word stands

@@ -26,7 +26,7 @@ def holder(path: Path, proc: Path = Path("/proc")) -> str:
     found = {one.pid for one in writers if one.inode in inodes} - {0, os.getpid()}
     # The same inode on another disk is another file.
     found = {pid for pid in found if any(name in files for name in open_files(proc, pid))}
-    if len(found) != 1:
+    if len(found) != 1:  # of several, nobody can tell which one is in the way
         return "another process"
     pid = found.pop()
     try:

@@ -78,40 +78,27 @@ def bring_up(connection: apsw.Connection) -> None:
         return
     for table in ("CREATE TABLE IF NOT EXISTS schema_version (version INTEGER NOT NULL)", SESSIONS, MESSAGES):
         connection.execute(table)
-    _add_columns(connection)
-    _make_titles_unique(connection)
-    for index in INDEXES:
-        connection.execute(index)
-    _make_searchable(connection, found)
-    if found.version is None:
-        connection.execute("DELETE FROM schema_version")
-        connection.execute("INSERT INTO schema_version (version) VALUES (?)", (VERSION,))
-    else:
-        connection.execute("UPDATE schema_version SET version = ?", (VERSION,))
-
-
-def _add_columns(connection: apsw.Connection) -> None:
-    found = StoreSchema.of(connection)
+    there = StoreSchema.of(connection)  # looked at anew: tables that were just made have all columns
     for columns in _ADDED.values():
         for table, declared in columns:
-            if not found.has(table, declared.split()[0]):
+            if not there.has(table, declared.split()[0]):
                 connection.execute(f"ALTER TABLE {table} ADD COLUMN {declared}")
-
-
-def _make_titles_unique(connection: apsw.Connection) -> None:
-    """Version 3 let two sessions have the same title: the newer row keeps it, as in Hermes."""
+    # Version 3 let two sessions have the same title: the newer row keeps it, as in Hermes.
     connection.execute(
         "UPDATE sessions AS older SET title = NULL WHERE title IS NOT NULL AND EXISTS"
         " (SELECT 1 FROM sessions newer WHERE newer.title = older.title AND newer.rowid > older.rowid)"
     )
     connection.execute(UNIQUE_TITLES)
-
-
-def _make_searchable(connection: apsw.Connection, found: StoreSchema) -> None:
-    """The full-text index and its triggers. While one of them was missing, the index was not kept up to date: it
-    is then made anew from the messages."""
+    for index in INDEXES:
+        connection.execute(index)
     connection.execute(FTS)
     for trigger in TRIGGERS.values():
         connection.execute(trigger)
+    # While a trigger was missing, the full-text index was not kept up to date: it is made anew from the messages.
     if not found.is_searchable:
         connection.execute("INSERT INTO messages_fts(messages_fts) VALUES('rebuild')")
+    if found.version is None:  # no row, or one that holds no number
+        connection.execute("DELETE FROM schema_version")
+        connection.execute("INSERT INTO schema_version (version) VALUES (?)", (VERSION,))
+    else:
+        connection.execute("UPDATE schema_version SET version = ?", (VERSION,))

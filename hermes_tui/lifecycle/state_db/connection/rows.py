@@ -25,6 +25,7 @@ def fetch(connection: apsw.Connection, query: str, values: Sequence[object]) -> 
     names: list[str] = []
     try:
         for row in cursor.execute(query, values):
+            # With the first row: APSW describes no statement that has ended.
             names = names or [column[0] for column in cursor.get_description()]
             found.append(dict(zip(names, row, strict=True)))
     except apsw.SQLError as error:

@@ -110,6 +110,7 @@ TRIGGERS = {
 }
 
 _DOCUMENTED = frozenset({"schema_version", "sessions", "messages", "messages_fts"})
+# FTS5 makes these for itself, beside the table of the index.
 _SHADOWS = tuple(f"messages_fts_{part}" for part in ("data", "idx", "docsize", "config", "content"))
 
 

@@ -71,6 +71,7 @@ class Store:
 
     def _open(self) -> None:
         create_file(self._real)
+        # What may not be written is refused before a connection could leave files beside it.
         self._schema = examine(self._real, writing=True)
         with ExitStack() as stack, told(self.path, "opened"):
             try:
@@ -81,23 +82,21 @@ class Store:
             connection = apsw.Connection(str(self._real), flags=apsw.SQLITE_OPEN_READWRITE)
             stack.callback(connection.close, True)
             self._connection = connection
-            self._prepare(connection)
+            connection.set_busy_timeout(BUSY_TIMEOUT)
+            connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)  # no statement can damage the file itself
+            # Side files that a gateway has open are never removed from under it, whoever closes last.
+            connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+            connection.execute("PRAGMA foreign_keys = 1")  # SQLite minds them only where it is told to
+            connection.execute("PRAGMA temp_store = 2")
+            if self._schema.is_empty:
+                # One that is in use has the mode that its file system allows: Hermes has tried.
+                patiently(lambda: connection.execute("PRAGMA journal_mode = WAL").fetchall(), self._wait)
+            # `hold_locks` wants a first read, so that the shared memory is there before others of this process read.
+            patiently(lambda: connection.execute("SELECT count(*) FROM sqlite_master").fetchall(), self._wait)
             if needs_work(self._schema):
                 with self.transaction():
                     bring_up(connection)
             self._closing = stack.pop_all()
-
-    def _prepare(self, connection: apsw.Connection) -> None:
-        connection.set_busy_timeout(BUSY_TIMEOUT)
-        connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
-        # Side files that a gateway has open are never removed from under it, whoever closes last.
-        connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
-        connection.execute("PRAGMA foreign_keys = 1")
-        connection.execute("PRAGMA temp_store = 2")
-        if self._schema.is_empty:
-            # One that is in use has the mode that its file system allows: Hermes has tried.
-            patiently(lambda: connection.execute("PRAGMA journal_mode = WAL").fetchall(), self._wait)
-        patiently(lambda: connection.execute("SELECT count(*) FROM sqlite_master").fetchall(), self._wait)
 
     def close(self) -> None:
         """Give everything back. What is in the log is brought into the database as far as nobody is in the way."""
@@ -122,14 +121,12 @@ class Store:
         """What the store has now: another process may have brought it further since it was opened."""
         if self._connection is not None:
             with self._lock, told(self.path, "read"):
-                self._look_again(self._connection)
+                connection = self._connection
+                cookie = patiently(lambda: connection.execute("PRAGMA schema_version").fetchall(), self._wait)[0][0]
+                if self._cookie != cookie:
+                    self._schema = patiently(lambda: StoreSchema.of(connection), self._wait)
+                    self._cookie = cookie
         return self._schema
-
-    def _look_again(self, connection: apsw.Connection) -> None:
-        cookie = patiently(lambda: connection.execute("PRAGMA schema_version").fetchall(), self._wait)[0][0]
-        if self._cookie != cookie:
-            self._schema = patiently(lambda: StoreSchema.of(connection), self._wait)
-            self._cookie = cookie
 
     def rows(self, query: str, values: Sequence[object] = ()) -> list[Row]:
         """What a SELECT finds. Within a transaction, as that has left it. Raises `StoreError`."""
@@ -220,6 +217,7 @@ class Store:
             yield
         except BaseException:
             if connection.in_transaction:
+                # A savepoint that was gone back to is still open.
                 connection.execute(f"ROLLBACK TO {name}")
                 connection.execute(f"RELEASE {name}")
             raise
@@ -248,15 +246,14 @@ class Store:
             raise StoreError(f"The session store {self.path} was opened for reading only.")
         if self._connection is None:
             raise StoreError(f"The session store {self.path} was closed.")
-        if not self._depth and not self._is_same_file():
-            raise StoreError(f"The session store {self.path} was replaced or removed meanwhile: open it again.")
+        if not self._depth:
+            try:
+                is_same = self._real.stat().st_ino == self._inode
+            except OSError:  # gone, and what would be written now would have no name
+                is_same = False
+            if not is_same:
+                raise StoreError(f"The session store {self.path} was replaced or removed meanwhile: open it again.")
         return self._connection
-
-    def _is_same_file(self) -> bool:
-        try:
-            return self._real.stat().st_ino == self._inode
-        except OSError:  # gone, and what would be written now would have no name
-            return False
 
     def _checkpoint(self) -> None:
         """Bring what is in the log into the database, as far as that keeps nobody waiting. A failure loses nothing:

@@ -150,13 +150,12 @@ def _added_up(connection: apsw.Connection) -> tuple[int, int]:
     """Messages, and words in them."""
     messages = int(connection.execute("SELECT count(*) FROM message").get)
     thought = int(connection.execute("SELECT coalesce(sum(thought), 0) FROM message").get)
-    return messages, sum(_total(connection, table) for table in TABLES) - thought
-
-
-def _total(connection: apsw.Connection, table: str) -> int:
-    """Words in a table: FTS5 keeps the number, behind that of the rows, in the first row of its data."""
-    record = connection.execute(f"SELECT block FROM {table}_data WHERE id = 1").get
-    return _numbers(record)[1] if record else 0
+    words = 0
+    for table in TABLES:
+        # FTS5 keeps the number of words, behind that of the rows, in the first row of a table's data.
+        record = connection.execute(f"SELECT block FROM {table}_data WHERE id = 1").get
+        words += _numbers(record)[1] if record else 0
+    return messages, words - thought
 
 
 def _numbers(record: bytes) -> list[int]:
@@ -165,7 +164,7 @@ def _numbers(record: bytes) -> list[int]:
     value = length = 0
     for byte in record:
         length += 1
-        if length == 9:
+        if length == 9:  # the last byte there can be: all eight of its bits count
             found.append(value << 8 | byte)
         elif byte & 0x80:
             value = value << 7 | byte & 0x7F
@@ -221,6 +220,7 @@ def _together(found: Sequence[_Row], phrases: Sequence[Sequence[str]]) -> list[C
         each = counts.setdefault((one.row, one.said), {})
         for phrase, offsets in zip(phrases[one.which], _PLACES.decode(one.places), strict=True):
             number = min(_COUNTED, sum(offset >= thought for offset in offsets) if thought else len(offsets))
+            # Several cases may have found the row: what stands in it is not added up for them.
             each[phrase] = max(number, each.get(phrase, 0))
     hits: dict[tuple[int, int], Counted] = {}
     for one in found:

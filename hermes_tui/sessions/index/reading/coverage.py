@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from typing import NamedTuple
 
 import apsw
@@ -96,7 +95,7 @@ class Stock:
     def _lacks(self, source: Source, now: float) -> bool:
         found = self._known.get(key_of(source))
         if found is None:
-            return has_text_key(source)
+            return has_text_key(source)  # another can never be put in
         _, stamp, level, again, _ = found
         if level == Level.NOTHING:  # it could not be read
             return stamp != source.stamp or now >= again
@@ -105,7 +104,21 @@ class Stock:
     # Keeping up --------------------------------------------------------------------------------------------
 
     def _look(self, connection: apsw.Connection, sources: Iterable[Source]) -> None:
-        written = self._read(connection)
+        generation = generation_of(connection)
+        commits, struck = next(connection.execute(_STATE))
+        # What was taken out since is in no row that could be asked for: all is begun anew.
+        if generation != self._coverage.generation or struck > self._commits:
+            self._begin(generation)
+        written: Known = {}
+        if commits != self._commits:
+            written = {
+                (agent, path, native): (number, tuple(map(int, stamp.split())), _LEVELS[level], again, lost)
+                for agent, path, native, number, stamp, level, again, lost in connection.execute(
+                    _SOURCES, (self._commits,)
+                )
+            }
+            self._known.update(written)
+            self._commits = commits
         there = tuple(sources)
         gone, fresh = _differences(self._asked, there)
         self._asked = there
@@ -116,27 +129,9 @@ class Stock:
             self._sources.pop(key, None)
         come = {key_of(source): source for source in fresh}
         self._sources.update(come)
-        others = [key for keys in (written, left) for key in keys if key not in come]
+        others = [key for keys in (written.keys(), left) for key in keys if key not in come]
         known = (key_of(self._sources[key]) if key in self._sources else key for key in others)
         self._renew((*come, *known))
-
-    def _read(self, connection: apsw.Connection) -> AbstractSet[Key]:
-        """Bring up to date what is known; of which sources something was written since."""
-        generation = generation_of(connection)
-        commits, struck = next(connection.execute(_STATE))
-        if generation != self._coverage.generation or struck > self._commits:
-            self._begin(generation)
-        elif commits == self._commits:
-            return frozenset()
-        written = {
-            (agent, path, native): (number, tuple(map(int, stamp.split())), _LEVELS[level], again, lost)
-            for agent, path, native, number, stamp, level, again, lost in connection.execute(
-                _SOURCES, (self._commits,)
-            )
-        }
-        self._known.update(written)
-        self._commits = commits
-        return written.keys()
 
     def _renew(self, changed: Iterable[Key]) -> None:
         """Say anew what there is of some sources. Their keys are made of their own strings: one copy is enough."""
@@ -149,7 +144,7 @@ class Stock:
             if number:
                 stamp = source.stamp if source is not None and source.stamp == stamp else stamp
                 all_known[key] = (number, stamp, level, again, lost)
-            if source is None or stamp is not source.stamp:
+            if source is None or stamp is not source.stamp:  # the very same, where it was equal
                 level = Level.NOTHING
             if level is not Level.NOTHING:
                 levels[key] = numbers[number] = level
@@ -172,6 +167,7 @@ def _differences(before: tuple[Source, ...], now: tuple[Source, ...]) -> tuple[S
         return (), ()
     if not before:
         return (), now
+    # Nearly all are the same in the same order: what is alike at both ends need not be looked at one by one.
     start = _alike(before, now)
     before, now = before[start:][::-1], now[start:][::-1]
     stop = _alike(before, now)

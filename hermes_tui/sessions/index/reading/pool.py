@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -51,6 +50,12 @@ class Pool:
         for connection in idle:
             connection.close()
 
+    def rest(self) -> None:
+        """Let go of the pages that the connections hold which nobody asks now: the system has them, too."""
+        with self._lock:
+            for connection in self._idle:
+                connection.release_memory()
+
     def ask(self, question: Callable[[apsw.Connection], T]) -> T:
         """Put a short question. Raises `IndexUnusable`."""
         try:
@@ -95,7 +100,23 @@ class Pool:
     @contextmanager
     def _lease(self) -> Iterator[apsw.Connection]:
         """A connection to the file as it now is; closed instead of kept when the question failed."""
-        file = self._look()
+        try:
+            status = self._path.stat()
+        except OSError as error:
+            self.close()
+            missing = isinstance(error, FileNotFoundError)
+            raise IndexUnusable("there is none yet" if missing else f"it cannot be read: {error.strerror}") from error
+        file = (status.st_dev, status.st_ino)
+        if file != self._file:
+            self.close()
+            seal = read_seal(self._path)
+            if seal is not None:
+                status = self._path.stat()
+                is_as_left = (seal.size, seal.modified) == (status.st_size, status.st_mtime_ns)
+                # An indexer that began between the two looks has taken its seal away before it wrote.
+                if not is_as_left and read_seal(self._path) == seal:
+                    raise Damaged("something else has written to it")
+            self._file = file
         with self._lock:
             connection = self._idle.pop() if self._idle else None
         if connection is None:
@@ -112,26 +133,3 @@ class Pool:
         finally:
             if not kept:
                 connection.close()
-
-    def _look(self) -> tuple[int, int]:
-        try:
-            status = self._path.stat()
-        except OSError as error:
-            self.close()
-            missing = isinstance(error, FileNotFoundError)
-            raise IndexUnusable("there is none yet" if missing else f"it cannot be read: {error.strerror}") from error
-        file = (status.st_dev, status.st_ino)
-        if file != self._file:
-            self.close()
-            _check_seal(self._path)
-            self._file = file
-        return file
-
-
-def _check_seal(path: Path) -> None:
-    seal = read_seal(path)
-    if seal is None:
-        return
-    status = os.stat(path)  # noqa: PTH116
-    if (seal.size, seal.modified) != (status.st_size, status.st_mtime_ns) and read_seal(path) == seal:
-        raise Damaged("something else has written to it")

@@ -67,11 +67,12 @@ def question(tree: Tree) -> Question | None:
     cases: list[Case] = []
     exact = True
     for conditions in every:
-        words = expression(All(tuple(one for one in conditions if not isinstance(_bare(one), _BESIDE))))
+        on_words = (one for one in conditions if not isinstance(one.part if isinstance(one, Not) else one, _BESIDE))
+        words = expression(All(tuple(on_words)))
         names = _names(one for one in conditions if isinstance(one, MessageFilter))
         nameless = _names(one.part for one in conditions if isinstance(one, Not))
         exact = exact and words.exact
-        if not words.inside and not names:
+        if not words.inside and not names:  # nearly everything would be the answer
             return None
         if not words.inside or words.text:
             cases.append(
@@ -82,10 +83,6 @@ def question(tree: Tree) -> Question | None:
 
 _BESIDE = (MessageFilter, SessionFilter)
 """What is no condition on words."""
-
-
-def _bare(tree: Tree) -> Tree:
-    return tree.part if isinstance(tree, Not) else tree
 
 
 def _names(conditions: Iterable[Tree]) -> tuple[Name, ...]:
@@ -101,27 +98,26 @@ class _TooMany(Exception):
 def _cases(tree: Tree, *, wanted: bool) -> list[Conditions]:
     """The disjunctive normal form of `tree`, or of its opposite; what has no names in it is left whole."""
     if not any(isinstance(leaf, MessageFilter) for leaf in leaves(tree)):
-        return [_whole(tree, wanted=wanted)]
+        if wanted and isinstance(tree, All):
+            return [tree.parts]
+        if not wanted and isinstance(tree, Any):
+            return [tuple(Not(part) for part in tree.parts)]
+        return [(tree if wanted else Not(tree),)]
     match tree:
         case Not(part):
             return _cases(part, wanted=not wanted)
         case All(parts) | Any(parts):
             each = [_cases(part, wanted=wanted) for part in parts]
-            return (
-                _every(each) if isinstance(tree, All) == wanted else _limited([one for some in each for one in some])
-            )
+            if isinstance(tree, All) == wanted:
+                return _every(each)
+            found = [one for some in each for one in some]
+            if len(found) > _MOST:
+                raise _TooMany
+            return found
         case Always(value):
             return [()] if value == wanted else []
         case _:
             return [(tree if wanted else Not(tree),)]
-
-
-def _whole(tree: Tree, *, wanted: bool) -> Conditions:
-    if wanted and isinstance(tree, All):
-        return tree.parts
-    if not wanted and isinstance(tree, Any):
-        return tuple(Not(part) for part in tree.parts)
-    return (tree if wanted else Not(tree),)
 
 
 def _every(each: list[list[Conditions]]) -> list[Conditions]:
@@ -131,9 +127,3 @@ def _every(each: list[list[Conditions]]) -> list[Conditions]:
         if number > _MOST:
             raise _TooMany
     return [tuple(leaf for case in chosen for leaf in case) for chosen in product(*each)]
-
-
-def _limited(found: list[Conditions]) -> list[Conditions]:
-    if len(found) > _MOST:
-        raise _TooMany
-    return found

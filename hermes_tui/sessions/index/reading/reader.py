@@ -104,6 +104,10 @@ class SearchIndex:
         """Give back what is open. The index may be used again."""
         self._pool.close()
 
+    def rest(self) -> None:
+        """See `Pool.rest`; to be called now and then."""
+        self._pool.rest()
+
     # What there is -----------------------------------------------------------------------------------------
 
     def coverage(self, sources: Iterable[Source]) -> IndexCoverage:
@@ -127,6 +131,7 @@ class SearchIndex:
         """How much of `sources` there is once those of which there was nothing `before` were taken in: of what was
         written to, the new lines are read sooner than all of it is searched. As `before` where nobody is at work on
         the index, and with less where that takes long."""
+        # What was cheap to look through counts as lacking, though it is still left alone.
         lacking = self.lacking(sources, time() + REST_SHARE * CHEAP) or ()
         behind = [source for source in lacking if before.level(source) is Level.NOTHING]
         now = before
@@ -227,7 +232,7 @@ class SearchIndex:
         self, tree: Tree, coverage: IndexCoverage, most: int, *, among: Collection[Place] | None = None
     ) -> list[Counted]:
         """The newest rows, at most `most`, that satisfy `tree`, of sessions `among` those alone; each with how often
-        its words stand in the message. None where the index does not tell exactly. Raises `IndexUnusable`."""
+        its words stand in the message. None of them where the index does not tell exactly. Raises `IndexUnusable`."""
         asked = question(tree)
         if asked is None or not asked.exact:
             return []
@@ -277,9 +282,16 @@ class SearchIndex:
         below = high << 1
         size = (_FIRST if each else _FIRST_GROUPED) * (_GROWTH if asked.begun else 1)
         if among is not None:
-            size = -1
+            size = -1  # all at once: the sessions are few
         while found := self._pool.ask_until(read, stop):
-            yield from _hits(found, asked, coverage)
+            for number, source, agent, path, native, session_id, key, at, role, visibility, many, _ in found:
+                row, field = number >> 1, field_of(number & 1)
+                if coverage.numbers.get(source, Level.NOTHING) >= asked.level(field):
+                    time = at / 1000 if at is not None else float(row >> SECOND)
+                    place, message_id = (agent, path, native, session_id), key.partition("\0")[0]
+                    shown = VISIBILITY[visibility]
+                    yield Hit(*place, message_id, time, role, shown, field, row, asked.exact, many)
+            # Fewer rows than were asked for: there are no more.
             if sum(rows for *_, rows, _ in found) != size:
                 return
             below = min(last for *_, last in found)
@@ -297,12 +309,3 @@ def hit_of(one: Counted) -> Hit:
     time = one.at / 1000 if one.at is not None else float(one.row >> SECOND)
     visibility, field = VISIBILITY[one.visibility], field_of(one.said)
     return Hit(*one.place, one.key.partition("\0")[0], time, one.role, visibility, field, one.row)
-
-
-def _hits(found: Iterable[Facts], asked: Question, coverage: IndexCoverage) -> Iterator[Hit]:
-    for number, source, agent, path, native, session_id, key, at, role, visibility, rows, _ in found:
-        row, field = number >> 1, field_of(number & 1)
-        if coverage.numbers.get(source, Level.NOTHING) >= asked.level(field):
-            time = at / 1000 if at is not None else float(row >> SECOND)
-            message = agent, path, native, session_id, key.partition("\0")[0], time, role, VISIBILITY[visibility]
-            yield Hit(*message, field, row, asked.exact, rows)

@@ -120,6 +120,7 @@ def names_of(connection: apsw.Connection) -> Meant:
 
 def _rows(asked: Question, fields: Sequence[Field], meant: Meant, low: int, below: int) -> tuple[str, list[Value]]:
     """Each row once in a table; SQLite merges them as they come, and reads no further than it must."""
+    # `below` is a number as `Facts` has it: of each row there are two, and that of prose is the larger one.
     alone = len(asked.cases) == 1
     every = [
         select

@@ -96,10 +96,22 @@ class Indexer:
         """Take in what is new, in the sources that somebody `told` are different, or in every store if none are named
         or that was not done for long. Whether it got to the end. Raises `apsw.Error`."""
         try:
-            self._run(told)
+            if not told or monotonic() - self._looked >= FULL_LOOK_AFTER:
+                listed: Iterable[Source] = self._look()
+            else:
+                listed = [one for one in told if one.agent in self._adapters.names and has_text_key(one)]
+                self._sources += sum(key_of(source) not in self._writer.sources() for source in listed)
+            fresh, changed, started = self._sorted_out(listed)
+            self._followed = self._followed or bool(changed)
+            self._commit()
+            # What is followed comes first, then what was said, of everything, and only then what tools wrote.
+            self._each(changed, self._change)
+            self._each(fresh, self._prose)
+            self._each([*fresh, *started], self._all)
         except _Stopped:
             return False
         except BaseException:
+            # What was not committed is forgotten, but the sinks that are kept have noted it as there.
             self._said = None
             self._warm.clear()
             raise
@@ -111,36 +123,11 @@ class Indexer:
         if self._stop():
             raise _Stopped
 
-    def _run(self, told: Sequence[Source]) -> None:
-        if not told or monotonic() - self._looked >= FULL_LOOK_AFTER:
-            listed: Iterable[Source] = self._look()
-        else:
-            listed = [one for one in told if one.agent in self._adapters.names and has_text_key(one)]
-            self._sources += sum(key_of(source) not in self._writer.sources() for source in listed)
-        fresh, changed, started = self._sorted_out(listed)
-        self._followed = self._followed or bool(changed)
-        self._commit()
-        self._each(changed, self._change)
-        self._each(fresh, self._prose)
-        self._each([*fresh, *started], self._all)
-
     def _each(self, sources: Iterable[Source], step: Callable[[Adapter, Source], None]) -> None:
-        for source in _newest_first(sources):
+        for source in sorted(sources, key=attrgetter("modified"), reverse=True):  # the newest first
             self._guarded(source, step)
             self._writer.commit_when_full()
         self._commit()
-
-    def _look(self) -> Iterable[Source]:
-        """Every source there is; those that are no more are taken out."""
-        listed, unsure = self._list()
-        there = {key_of(source): source for source in listed if has_text_key(source)}
-        self._left_out = [source.path for source in listed if not has_text_key(source)]
-        for key in [key for key in self._writer.sources() if key not in there and key[0] not in unsure]:
-            self._warm.pop(key, None)
-            self._writer.forget(key)
-        self._sources = len(there)
-        self._looked = monotonic()
-        return there.values()
 
     def _sorted_out(self, listed: Iterable[Source]) -> tuple[list[Source], list[Source], list[Source]]:
         """Sources of which there is nothing, those written to since, and those of which the rest is missing."""
@@ -159,10 +146,6 @@ class Indexer:
         return fresh, changed, started
 
     def _commit(self) -> None:
-        self._say()
-        self._writer.commit()
-
-    def _say(self) -> None:
         report = Report(
             pid=self._pid,
             sources=self._sources,
@@ -170,17 +153,18 @@ class Indexer:
             left_out=len(self._left_out),
             left_out_path=scrub(self._left_out[0]) if self._left_out else "",
         )
-        if report == self._said:
-            return
-        self._said = report
-        self._writer.run("INSERT OR REPLACE INTO meta VALUES('report', ?)", (msgspec.json.encode(report).decode(),))
+        if report != self._said:  # else an indexer with nothing to do would write all the same
+            self._said = report
+            said = msgspec.json.encode(report).decode()
+            self._writer.run("INSERT OR REPLACE INTO meta VALUES('report', ?)", (said,))
+        self._writer.commit()
 
     # Finding -----------------------------------------------------------------------------------------------
 
-    def _list(self) -> tuple[list[Source], set[str]]:
-        """Every source, and the agents of which some may not have been seen."""
+    def _look(self) -> Iterable[Source]:
+        """Every source there is; those that are no more are taken out."""
         listed: list[Source] = []
-        unsure: set[str] = set()
+        unsure: set[str] = set()  # agents of which some may not have been seen: of these nothing is taken out
         environment = self._adapters.environment
         for agent in self._adapters.names:
             if not may_have_sessions(agent, environment):
@@ -192,7 +176,14 @@ class Indexer:
                 unsure.add(agent)
             if problems:
                 unsure.add(agent)
-        return listed, unsure
+        there = {key_of(source): source for source in listed if has_text_key(source)}
+        self._left_out = [source.path for source in listed if not has_text_key(source)]
+        for key in [key for key in self._writer.sources() if key not in there and key[0] not in unsure]:
+            self._warm.pop(key, None)
+            self._writer.forget(key)
+        self._sources = len(there)
+        self._looked = monotonic()
+        return there.values()
 
     # Reading -----------------------------------------------------------------------------------------------
 
@@ -209,22 +200,20 @@ class Indexer:
         before = ""
         prose_only = level == Level.PROSE
         sink = Sink(self._writer, source, prose_only=prose_only)
-        if not prose_only and self._renew(adapter, source, sink, problems):
+        renewed: Iterable[SessionTexts] | None = None
+        if not prose_only:  # of many sessions only what is new is taken in, where it can be read so
+            marks = self._writer.marks(sink.number)
+            renewed = next(_guarded(lambda: (adapter.new_texts(source, problems.append, marks),)))
+        if renewed is not None:
+            sink.renew(_each_guarded(renewed))
             before = self._writer.sources()[key_of(source)].lost  # of sessions that were not read again
         else:
             sink.take(_guarded(lambda: adapter.texts(source, problems.append)))
             if problems and not sink.taken:
                 raise _AdapterFailed  # not readable now is not the same as empty
-        sink.finish(level, source, _lost(problems) or before)
-
-    def _renew(self, adapter: Adapter, source: Source, sink: Sink, problems: list[Problem]) -> bool:
-        """Take in what is new in a source of many sessions, if it can be read so."""
-        marks = self._writer.marks(sink.number)
-        found = next(_guarded(lambda: (adapter.new_texts(source, problems.append, marks),)))
-        if found is None:
-            return False
-        sink.renew(_each_guarded(found))
-        return True
+        more = f", and {len(problems) - 1:,} more" if len(problems) > 1 else ""
+        lost = f"{problems[0].reason}{more}" if problems else ""
+        sink.finish(level, source, lost or before)
 
     def _change(self, adapter: Adapter, source: Source) -> None:
         """What is different in a source that was written to: who was written to once is written to again, so its
@@ -255,6 +244,7 @@ class Indexer:
         """A source for which there is no better way, now and then."""
         began = time()
         known = self._writer.sources().get(key_of(source))
+        # A look that was cheap is not put off, nor one that a mistake of the clock has put off for days.
         if known is not None and began + REST_SHARE * CHEAP < known.again <= began + LONGEST_REST:
             return
         worked = process_time()
@@ -274,16 +264,6 @@ class Indexer:
             self._failed[key] = source.stamp
             self._writer.mark(source, Level.NOTHING)
             self._writer.rest(source, int(time() + TRY_AGAIN))
-
-
-def _lost(problems: Sequence[Problem]) -> str:
-    """What the problems of a source come to."""
-    more = f", and {len(problems) - 1:,} more" if len(problems) > 1 else ""
-    return f"{problems[0].reason}{more}" if problems else ""
-
-
-def _newest_first(sources: Iterable[Source]) -> list[Source]:
-    return sorted(sources, key=attrgetter("modified"), reverse=True)
 
 
 def _each_guarded(found: Iterable[SessionTexts]) -> Iterator[SessionTexts]:

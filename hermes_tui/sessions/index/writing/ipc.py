@@ -79,12 +79,9 @@ class Ear:
             self._gone = not data
             *lines, self._rest = (self._rest + data).split(b"\n")
             for line in lines:
-                self._hear(line)
+                try:
+                    self._told.update((key_of(source), source) for source in _SOURCES.decode(line))
+                except msgspec.MsgspecError:  # an empty line, above all
+                    self._all = True
             if self._gone or not self._rest:
                 break
-
-    def _hear(self, line: bytes) -> None:
-        try:
-            self._told.update((key_of(source), source) for source in _SOURCES.decode(line))
-        except msgspec.MsgspecError:
-            self._all = True

@@ -104,7 +104,7 @@ class Sink:
         session, fresh = self._session(native)
         self._native, self._seen = native, set()
         self._rows = {} if fresh else self._writer.rows(session, keys)
-        self._second = int(self._source.modified)
+        self._second = int(self._source.modified)  # of messages before the first that has a time
 
     def _session(self, native: str) -> tuple[int, bool]:
         """Its number, and whether it was put in because it was not there yet."""
@@ -127,10 +127,16 @@ class Sink:
             self._second = int(text.time)
         prose = _utf8(text.prose)
         tool = b"" if self._prose_only else _utf8(text.tool)
-        names = self._names(text) if not self._prose_only and (prose or tool or text.names != NOTHING) else None
-        at = _milliseconds(text)
+        names: str | None = None
+        if not self._prose_only and (prose or tool or text.names != NOTHING):
+            wanted = {(ROLE, text.role)}
+            wanted.update((TOOL, scrub(name.lower())) for name in text.names.tools)
+            wanted.update((FILE, scrub(name.lower())) for name in text.names.files)
+            names = self._writer.names(wanted)
+        at = None if text.time is None else round(text.time * 1000)
         visibility = _NUMBERS.get(text.visibility, 0)
         row = self._rows.get(key)
+        # A row's number is its time: with another one it is another row.
         if row is not None and row.at != at and row.id >> SECOND != self._second:
             self._writer.remove(self._rows.pop(key))
             row = None
@@ -147,12 +153,6 @@ class Sink:
             self._writer.add(self._sessions[text.session_id], key, self._second, text.role, row)
             self._writer.words("prose", row.id, indexable(prose))
             self._writer.words("tool", row.id, indexable(tool))
-
-    def _names(self, text: Text) -> str:
-        found = {(ROLE, text.role)}
-        found.update((TOOL, scrub(name.lower())) for name in text.names.tools)
-        found.update((FILE, scrub(name.lower())) for name in text.names.files)
-        return self._writer.names(found)
 
     def _fill(self, row: IndexedMessage, prose: bytes, tool: bytes) -> bool:
         """Put other words in the place of those there are; whether there was anything to do."""
@@ -185,11 +185,6 @@ def _utf8(text: str) -> bytes:
 def _thought(text: Text) -> int | None:
     """Words that were thought; None for none."""
     return count_words(text.tool[: text.thought]) or None if text.thought else None
-
-
-def _milliseconds(text: Text) -> int | None:
-    """Of its time, since the epoch."""
-    return None if text.time is None else round(text.time * 1000)
 
 
 def _mark(text: bytes) -> int | None:

@@ -49,7 +49,7 @@ from session_adapters.base import Environment, Source
 __all__ = ["LITTER", "WorkerExit", "main", "work"]
 
 _NICE = 10
-_SECONDS, _GROWTH = 600.0, 4 << 20
+_SECONDS, _GROWTH = 300.0, 1 << 20
 """How long it is kept, and by how many bytes it may grow meanwhile."""
 LITTER = 20_000
 """Objects that are made before the collector of garbage looks at them."""
@@ -81,7 +81,13 @@ def work(path: Path, *, follow: bool = False, patient: bool = False) -> WorkerEx
         return WorkerExit.BUSY
     leave_word(held, "")
     try:
-        return _index_anew_if_damaged(path, ear)
+        try:
+            return _index(path, ear)
+        except (Damaged, apsw.Error) as error:
+            if not (isinstance(error, Damaged | apsw.SQLError) or broken(error)):  # nobody else asks anything here
+                raise
+        remove(path)
+        return _index(path, ear)
     except (OSError, apsw.Error) as error:
         leave_word(held, reason_of(error))
         return WorkerExit.NO_PLACE
@@ -89,30 +95,31 @@ def work(path: Path, *, follow: bool = False, patient: bool = False) -> WorkerEx
         os.close(held)
 
 
-def _index_anew_if_damaged(path: Path, ear: Ear) -> WorkerExit:
-    try:
-        return _index(path, ear)
-    except (Damaged, apsw.Error) as error:
-        if not (isinstance(error, Damaged | apsw.SQLError) or broken(error)):  # nobody else asks anything here
-            raise
-    remove(path)
-    return _index(path, ear)
-
-
 def _index(path: Path, ear: Ear) -> WorkerExit:
     program = fingerprint().decode("utf-8", "replace")
     _examine(path, program)
-    environment = _environment()
+    # The machine whose stores are indexed is the one that whoever started this process named.
+    given = os.environ.get(STORES)
+    if given is None:
+        environment = Environment.current()
+    else:
+        stores = json.loads(given)
+        environment = Environment(home=Path(stores["home"]), variables=stores["variables"], proc=Path(stores["proc"]))
     adapters = Adapters(lambda: environment)
     connection = open_writer(path)
     try:
-        break_seal(path)
-        _check(connection, program)
+        break_seal(path)  # before anything is written: a reader takes a seal that does not fit for damage
+        made_by = connection.execute("SELECT value FROM meta WHERE key='program'").get
+        if made_by is None:
+            connection.execute("INSERT INTO meta VALUES('program', ?)", (program,))
+        elif made_by != program:  # where the file was left in disorder there is no seal that says so
+            raise Damaged("it was made by another version of this program")
         indexer = Indexer(connection, adapters, pid=os.getpid(), stop=ear.gone)
         told: Sequence[Source] | None = ()
         tidied, life, grown = False, Life(_SECONDS, _GROWTH), False
         while not grown and told is not None and indexer.run(told) and not has_seal(path):
             tidied = tidied or tidy(connection, ear.called)
+            connection.release_memory()  # 4 MB of pages that the system has, too: the next line needs some twenty
             give_back()
             grown = life.over
             told = ear.wait(indexer.patience)
@@ -122,15 +129,6 @@ def _index(path: Path, ear: Ear) -> WorkerExit:
         connection.close()
     write_seal(path, program)
     return WorkerExit.AGAIN if grown and told is not None else WorkerExit.DONE
-
-
-def _environment() -> Environment:
-    """The machine whose stores are indexed, as whoever started this process said it."""
-    given = os.environ.get(STORES)
-    if given is None:
-        return Environment.current()
-    stores = json.loads(given)
-    return Environment(home=Path(stores["home"]), variables=stores["variables"], proc=Path(stores["proc"]))
 
 
 def _examine(path: Path, program: str) -> None:
@@ -145,15 +143,6 @@ def _examine(path: Path, program: str) -> None:
     if (seal.size, seal.modified) != (status.st_size, status.st_mtime_ns):
         raise Damaged("something else has written to it")
     if seal.program != program:
-        raise Damaged("it was made by another version of this program")
-
-
-def _check(connection: apsw.Connection, program: str) -> None:
-    """Raises `Damaged` where the file was left in disorder, or by other readers."""
-    made_by = connection.execute("SELECT value FROM meta WHERE key='program'").get
-    if made_by is None:
-        connection.execute("INSERT INTO meta VALUES('program', ?)", (program,))
-    elif made_by != program:
         raise Damaged("it was made by another version of this program")
 
 

@@ -114,7 +114,7 @@ class IndexWriter:
             return
         self._empty()
         self._forget()
-        if self._connection.in_transaction:
+        if self._connection.in_transaction:  # SQLite ends it by itself where the disk is full
             self._connection.execute("ROLLBACK")
 
     def run(self, sql: str, bindings: Sequence[Any] = ()) -> None:
@@ -267,6 +267,7 @@ class IndexWriter:
 
     def words(self, table: str, row: int, text: bytes, before: int | None = None) -> None:
         """The words of a row in a table, which had others if there is a mark of what was there `before`."""
+        # Words that wait are not in the table yet, and those that were there before them are to be taken out already.
         waiting = self._words[table].pop(row, None)
         if waiting is not None:
             self._size -= len(waiting)
@@ -280,17 +281,17 @@ class IndexWriter:
 
     def names(self, wanted: Iterable[tuple[int, str]]) -> str:
         """Kinds and names as `IndexedMessage.names` has them."""
-        return " ".join(map(str, sorted({self._name(one) for one in wanted})))
-
-    def _name(self, one: tuple[int, str]) -> int:
-        number = self._names.get(one)
-        if number is None:
-            number = self._connection.execute("SELECT id FROM name WHERE kind=? AND text=?", one).get
+        numbers: set[int] = set()
+        for one in wanted:
+            number = self._names.get(one)
             if number is None:
-                number = self._new("name")
-                self._rows[_NAME].append((number, *one))
-            self._names[one] = number
-        return number
+                number = self._connection.execute("SELECT id FROM name WHERE kind=? AND text=?", one).get
+                if number is None:
+                    number = self._new("name")
+                    self._rows[_NAME].append((number, *one))
+                self._names[one] = number
+            numbers.add(number)
+        return " ".join(map(str, sorted(numbers)))
 
     def _call(self, row: IndexedMessage, before: str | None) -> None:
         """The names of a message, which had others `before`."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import NamedTuple
 
 from msgspec.structs import replace
@@ -12,7 +12,7 @@ from hermes_tui.sessions.index.reading.reader import SearchIndex
 from hermes_tui.sessions.query import Query
 from hermes_tui.sessions.query.subsumption import narrows
 from hermes_tui.sessions.search.engine import Hunt
-from hermes_tui.sessions.search.grouping import FoundConversation, Gathering
+from hermes_tui.sessions.search.grouping import Gathering
 from hermes_tui.sessions.search.incremental.snapshot import LiveSnapshot, SnapshotView, live_result
 from hermes_tui.sessions.search.model import SearchCoverage
 from hermes_tui.sessions.search.relevance import MOST_RANKED
@@ -61,7 +61,8 @@ class LiveAnswer:
         self._superseded = superseded
         self._publish = publish
         self._gathering = Gathering()
-        self._within = before if before is not None and _leads_to(before, query, stores) else None
+        leads_here = before is not None and before.stores is stores and narrows(query.tree, before.query.tree)
+        self._within = before if leads_here else None
         found = self._within.found if self._within is not None else frozenset()
         keep = (lambda summary: summary.unified_id in found) if self._within is not None else None
         self._hunt = Hunt(stores, query, index, keep=keep, stop=superseded, most=_SHOWN, before_reading=self._show)
@@ -108,8 +109,11 @@ class LiveAnswer:
     def _picture(self, *, done: bool) -> SnapshotView:
         self._version += 1
         found, hunt = self._gathering.newest_first(), self._hunt
-        ranked = done and hunt.complete and not hunt.more and len(found) <= MOST_RANKED and _have_places(found)
-        if ranked and _is_scored(found):
+        ranked = done and hunt.complete and not hunt.more and len(found) <= MOST_RANKED
+        # What a filter alone finds fits all the same: it stays by date.
+        ranked = ranked and any(part.total for one in found for part in one.parts.values())
+        # Where all of them were read, their order is known without another look.
+        if ranked and all(not part.unscored for one in found for part in one.parts.values()):
             found.sort(key=lambda one: -round(one.score, 6))  # the newest of equals stays first
         elif ranked:
             found = self._gathering.likely_first(found)
@@ -130,21 +134,7 @@ class LiveAnswer:
         return SnapshotView(snapshot, self._stores, by_id)
 
 
-def _leads_to(before: Known, query: Query, stores: CatalogueStores) -> bool:
-    return before.stores is stores and narrows(query.tree, before.query.tree)
-
-
 def broken_off(snapshot: LiveSnapshot, failure: str) -> LiveSnapshot:
     """It, with why there will be no more."""
     problem = Problem(agent="hermes-tui", path="", reason=failure)
     return replace(snapshot, done=True, problems=(*snapshot.problems, problem), failure=failure)
-
-
-def _have_places(conversations: Sequence[FoundConversation]) -> bool:
-    """Something was looked for in texts: what a filter alone finds fits all the same."""
-    return any(part.total for one in conversations for part in one.parts.values())
-
-
-def _is_scored(conversations: Sequence[FoundConversation]) -> bool:
-    """All of them were read, so their order is known without another look."""
-    return all(not part.unscored for one in conversations for part in one.parts.values())

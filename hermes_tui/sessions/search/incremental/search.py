@@ -137,10 +137,10 @@ class LiveSearch:
     # The thread --------------------------------------------------------------------------------------------
 
     def _serve(self, request: tuple[Query, int] | None) -> None:
-        if request is not None:
-            self._answer(*request)
+        if request is None:
+            return
+        query, number = request
 
-    def _answer(self, query: Query, number: int) -> None:
         def superseded() -> bool:
             return self._number != number
 
@@ -158,7 +158,12 @@ class LiveSearch:
             answer.run()
             self._known = answer.known or self._known
         except Exception as error:  # a bug must not end the search for the rest of the run
-            failure = _failure_of(error)
+            if isinstance(error, HermesTuiError):
+                failure = str(error)
+            else:
+                path = write_failure(error)
+                where = f"details are in {path}" if path else "the log cannot be written"
+                failure = f"unexpected error ({type(error).__name__}); {where}"
             if answer is not None:
                 answer.break_off(failure)
             else:
@@ -173,11 +178,3 @@ class LiveSearch:
                 self._asked = None
             self._condition.notify_all()
         self.changed()
-
-
-def _failure_of(error: Exception) -> str:
-    if isinstance(error, HermesTuiError):
-        return str(error)
-    path = write_failure(error)
-    where = f"details are in {path}" if path else "the log cannot be written"
-    return f"unexpected error ({type(error).__name__}); {where}"

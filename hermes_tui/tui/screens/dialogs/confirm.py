@@ -44,7 +44,7 @@ class ConfirmScreen(Dialog[ScreenResultType | None]):
 
     def ask(self, heading: str, blocks: Sequence[Paragraph], *words: str, refused: bool = False) -> None:
         """Show this, with buttons beside the one that says no; the time for which it is seen begins anew."""
-        self.shown_at = float("inf")
+        self.shown_at = float("inf")  # until it is painted: no key that comes before can be meant
         self.heading = heading
         self.head("error" if refused else "bright")
         self.query_one(Page).show(blocks)

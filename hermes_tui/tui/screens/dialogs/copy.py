@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = ["CopiedCommand", "CopyMenu", "Copyable", "copyables", "native_commands"]
 
-_MOST_BLOCKS = 9
+_MOST_BLOCKS = 9  # each has a digit for its key
 _COMMANDS = ("command", "cmd", "script")
 
 
@@ -133,18 +133,20 @@ class CopyMenu(MenuScreen):
         """Mask the secrets of everything offered, or show them again."""
         self.masks = not self.masks
         self._show("secrets: masking…" if self.masks else "secrets: kept", self._offered)
-        if self.masks:
-            run_beside(self, self._mask, "mask", exclusive=True)
+        if not self.masks:
+            return
 
-    async def _mask(self) -> None:
-        redactor = Redactor()
-        texts = await in_thread(lambda: [redactor.text(one.text) for one in self._offered])
-        if self.masks:
-            masked = [
-                _copyable(one.choice.key, one.choice.label, text)
-                for one, text in zip(self._offered, texts, strict=True)
-            ]
-            self._show(f"secrets: {redactor.secrets or 'none'} masked", masked)
+        async def mask() -> None:
+            redactor = Redactor()
+            texts = await in_thread(lambda: [redactor.text(one.text) for one in self._offered])
+            if self.masks:  # else they were asked for again meanwhile
+                masked = [
+                    _copyable(one.choice.key, one.choice.label, text)
+                    for one, text in zip(self._offered, texts, strict=True)
+                ]
+                self._show(f"secrets: {redactor.secrets or 'none'} masked", masked)
+
+        run_beside(self, mask, "mask", exclusive=True)
 
     def _show(self, note: str, offered: Sequence[Copyable]) -> None:
         self.note = note

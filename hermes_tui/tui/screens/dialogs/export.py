@@ -174,12 +174,18 @@ class ExportScreen(Dialog[ExportChoice]):
 
     @on(Input.Changed, "#file")
     def _show_command(self) -> None:
-        if self.is_mounted:
-            more = f"\nand so for {counted(len(self._others), 'more session')}" if self._others else ""
-            wish = self.wish
-            if self._others:
-                wish = wish._replace(path=wish.path / suggested_name(self._session, wish.form))
-            self.query_one("#command", Static).update(f"{_command(wish, self._session, self._home)}{more}")
+        """The command line that does the same, safe to show."""
+        if not self.is_mounted:
+            return
+        more = f"\nand so for {counted(len(self._others), 'more session')}" if self._others else ""
+        wish = self.wish
+        if self._others:
+            wish = wish._replace(path=wish.path / suggested_name(self._session, wish.form))
+        options = (("--redact", wish.redact), ("--lineage", wish.lineage), ("--force", wish.replace))
+        words = ["sessions", "export", self._session.unified_id, "--format", wish.form]
+        words += [option for option, wanted in options if wanted]
+        line = own_command([*words, "-o", str(wish.path)], self._home)
+        self.query_one("#command", Static).update(f"{line}{more}")
 
     @on(_Fields.Left)
     def _to_file(self) -> None:
@@ -204,14 +210,3 @@ class ExportScreen(Dialog[ExportChoice]):
             self.notify("Give the name of a file.", severity="warning", markup=False)
             return
         self.dismiss(wish)
-
-
-def _command(wish: ExportChoice, session: SessionSummary, home: Path | None) -> str:
-    """The command line that does the same, safe to show."""
-    words = ["sessions", "export", session.unified_id, "--format", wish.form]
-    words += [
-        option
-        for option, wanted in (("--redact", wish.redact), ("--lineage", wish.lineage), ("--force", wish.replace))
-        if wanted
-    ]
-    return own_command([*words, "-o", str(wish.path)], home)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -75,17 +74,18 @@ class KeepingDialog(Dialog[None]):
             change = self.change
         except ValidationError as error:
             self._refuse(error)
-        else:
-            run_beside(self, partial(self._save, change), "save", exclusive=True)
+            return
 
-    async def _save(self, change: MarkChange) -> None:
-        try:
-            if change != MarkChange():
-                await self._keep(change)
-        except HermesTuiError as error:
-            self._refuse(error)
-        else:
-            self.dismiss()
+        async def save() -> None:
+            try:
+                if change != MarkChange():
+                    await self._keep(change)
+            except HermesTuiError as error:
+                self._refuse(error)
+            else:
+                self.dismiss()
+
+        run_beside(self, save, "save", exclusive=True)
 
     def _refuse(self, error: HermesTuiError) -> None:
         self.notify(f"{safe(str(error))}.", severity="warning", markup=False)
@@ -153,7 +153,13 @@ class MarksScreen(KeepingDialog):
         if not self.is_mounted:
             return
         try:
-            said = own_command(["sessions", "mark", self._session.unified_id, *_options(self.change)], self._home)
+            change = self.change
+            texts = (("--name", change.name), ("--note", change.note))
+            tags = (("--untag", change.untag), ("--tag", change.tag))
+            words = ["sessions", "mark", self._session.unified_id]
+            words += [word for option, text in texts if text is not None for word in (option, text)]
+            words += [word for option, some in tags for tag in some for word in (option, tag)]
+            said = own_command(words, self._home)
         except ValidationError as error:
             said = f"{safe(str(error))}."
         self.query_one("#command", Static).update(compact(said, 300))
@@ -162,13 +168,3 @@ class MarksScreen(KeepingDialog):
 def _labelled(label: str, field: Widget) -> Iterator[Widget]:
     yield Static(label, classes="faint", markup=False)
     yield field
-
-
-def _options(change: MarkChange) -> Iterator[str]:
-    """The change as a command line says it."""
-    for name, text in (("--name", change.name), ("--note", change.note)):
-        if text is not None:
-            yield from (name, text)
-    for name, tags in (("--untag", change.untag), ("--tag", change.tag)):
-        for tag in tags:
-            yield from (name, tag)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
@@ -79,15 +78,16 @@ class StartScreen(ConfirmScreen[Agreed]):
 
     def _look(self, directory: str | None) -> None:
         self.start = None
-        run_beside(self, partial(self._begin, directory), exclusive=True)
 
-    async def _begin(self, directory: str | None) -> None:
-        try:
-            self._take(await in_thread(self._make, directory))
-        except HermesTuiError as error:
-            self._failed(str(error))
-        except Exception as error:  # a bug: told, and nothing is started
-            self._failed(f"{type(error).__name__}: {error}")
+        async def plan() -> None:
+            try:
+                self._take(await in_thread(self._make, directory))
+            except HermesTuiError as error:
+                self._failed(str(error))
+            except Exception as error:  # a bug: told, and nothing is started
+                self._failed(f"{type(error).__name__}: {error}")
+
+        run_beside(self, plan, exclusive=True)
 
     def _failed(self, reason: str) -> None:
         self.ask(f"Cannot {self._verb.lower()}", [Paragraph(f"{safe(reason)}.", style="warning")], refused=True)

@@ -59,34 +59,30 @@ class ConfirmedOperations:
     ) -> None:
         """Apply it beside the program and say how it went. `waits` is told, in the screen's thread, for whom it has
         to wait; `over`, that it has ended; `further` gives what else is to be said of the outcome."""
-        run_beside(self._program, partial(self._carry_out, plan, waits, over, further), "lanes")
-
-    async def _carry_out(
-        self,
-        plan: Plan,
-        waits: Callable[[str], None],
-        over: Callable[[], None],
-        further: Callable[[Outcome], str],
-    ) -> None:
         kind = plan.request.kind
         ended = False
 
         def told(words: str) -> None:
-            if not ended:
+            if not ended:  # it comes through the loop, and may be overtaken by the end
                 waits(words)
 
-        operations = self._operations(lambda words: self._program.in_loop(partial(told, words)))
-        try:
-            outcome: Outcome = await in_thread(operations.apply, plan)
-        except HermesTuiError as error:
-            self._tell(f"{kind}: {error}", bad=True)
-        except Exception as error:  # a bug, or a system that fails in a new way: the log has what was begun
-            self._tell(f"{kind}: it did not work ({type(error).__name__}: {error})", bad=True)
-        else:
-            bad = outcome.state in ("lost", "failed")
-            self._tell(f"{kind}: {outcome.state}, {outcome.text}{further(outcome)}", bad=bad)
-        ended = True
-        over()
+        async def work() -> None:
+            nonlocal ended
+            operations = self._operations(lambda words: self._program.in_loop(partial(told, words)))
+            try:
+                outcome: Outcome = await in_thread(operations.apply, plan)
+            except HermesTuiError as error:
+                self._tell(f"{kind}: {error}", bad=True)
+            except Exception as error:  # a bug, or a system that fails in a new way: the log has what was begun
+                self._tell(f"{kind}: it did not work ({type(error).__name__}: {error})", bad=True)
+            else:
+                bad = outcome.state in ("lost", "failed")
+                self._tell(f"{kind}: {outcome.state}, {outcome.text}{further(outcome)}", bad=bad)
+            ended = True
+            over()
+
+        # Of the program, not of a screen: it goes on when the screen is left.
+        run_beside(self._program, work, "lanes")
 
     def _operations(self, waiting: Callable[[str], None] = lambda words: None) -> Operations:
         from hermes_tui.lifecycle.operations import Operations

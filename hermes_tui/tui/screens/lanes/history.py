@@ -52,27 +52,25 @@ class LaneHistoryScreen(FullScreen[None]):
 
     async def _fill(self) -> None:
         try:
-            blocks = _blocks(await in_thread(self._read), self._program.clock.local)
+            history = await in_thread(self._read)
+            from hermes_tui.lifecycle.lane_history.words import session_facts, sums
+
+            blocks = [Paragraph(safe(history.answer))]
+            notes = history.notes
+            blocks += [Paragraph(safe(note), style="warning", label="not known", column=_COLUMN) for note in notes]
+            for one in history.sessions:
+                title = f" “{safe(one.title)}”" if one.title else ""
+                blocks += [Paragraph(), Paragraph(f"{safe(one.session_id)}{title}", style="heading")]
+                blocks += [
+                    Paragraph(safe(value), label=name, column=_COLUMN, style="warning" if name == "waited" else "")
+                    for name, value in session_facts(one, self._program.clock.local)
+                ]
+            totals = [Paragraph(safe(value), label=safe(name), column=_COLUMN) for name, value in sums(history)]
+            blocks += [Paragraph(), *totals] if totals else []
         except HermesTuiError as error:
             blocks = [Paragraph(safe(str(error)), style="warning")]
         if not self.is_left:
             self.query_one(Page).show(blocks)
-
-
-def _blocks(history: LaneHistory, local: Callable[[datetime], datetime]) -> list[Paragraph]:
-    from hermes_tui.lifecycle.lane_history.words import session_facts, sums
-
-    blocks = [Paragraph(safe(history.answer))]
-    blocks += [Paragraph(safe(note), style="warning", label="not known", column=_COLUMN) for note in history.notes]
-    for one in history.sessions:
-        title = f" “{safe(one.title)}”" if one.title else ""
-        blocks += [Paragraph(), Paragraph(f"{safe(one.session_id)}{title}", style="heading")]
-        blocks += [
-            Paragraph(safe(value), label=name, column=_COLUMN, style="warning" if name == "waited" else "")
-            for name, value in session_facts(one, local)
-        ]
-    totals = [Paragraph(safe(value), label=safe(name), column=_COLUMN) for name, value in sums(history)]
-    return blocks + ([Paragraph(), *totals] if totals else [])
 
 
 def history_of_lane(

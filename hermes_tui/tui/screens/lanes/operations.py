@@ -133,7 +133,7 @@ class LaneOperations:
                 rank, note = 0, own[one.session_id]
             if one.end_reason == "compression":
                 rank, note = 4, "compressed, goes on"
-            elif one.session_id in taken - {lane.continues_in}:
+            elif one.session_id in taken - {lane.continues_in}:  # what this lane goes on in is no other's
                 rank, note = 3, "in another lane"
             ranked.append((rank, one, note))
         ranked.sort(key=lambda each: each[0])

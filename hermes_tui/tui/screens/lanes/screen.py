@@ -149,8 +149,11 @@ class LanesScreen(FullScreen[None]):
         self._show_lane()
 
     def _row(self, lane: Lane, now: datetime) -> LaneRow:
-        doing = self.operations.doing(lane)
-        notice, words = self._recent(self._notice(lane)), doing.words if doing is not None else ""
+        doing, notice = self.operations.doing(lane), self._notice(lane)
+        # The row says nothing of what is long over.
+        if notice is not None and notice.settled is not None and self._clock.now() - notice.settled >= _REMEMBERED:
+            notice = None
+        words = doing.words if doing is not None else ""
         return lane_row(lane, now, self._clock.local, notice, words, self._turn(lane))
 
     def _turn(self, lane: Lane) -> SessionState | None:
@@ -163,12 +166,6 @@ class LanesScreen(FullScreen[None]):
 
     def _notice(self, lane: Lane) -> Notice | None:
         return self.news.notices.get((lane.profile, lane.key)) if self.news is not None else None
-
-    def _recent(self, notice: Notice | None) -> Notice | None:
-        """What the row says of it: nothing of what is long over."""
-        if notice is None or notice.settled is None:
-            return notice
-        return notice if self._clock.now() - notice.settled < _REMEMBERED else None
 
     def _show_lane(self) -> None:
         """The text below the table."""

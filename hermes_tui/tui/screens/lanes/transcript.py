@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 
 from textual import on
 from textual.app import ComposeResult
@@ -73,15 +72,17 @@ class LaneTranscript(FullScreen[None]):
         place = f"session {total - at} of {total}" if total > 1 else ""
         parts = [safe(part) for part in (id_, note, place) if part]
         self.show_title([(f" {self._lane}", "bright"), (f" · {' · '.join(parts)}", "faint")])
-        run_beside(self, partial(self._find, id_), "find", exclusive=True)
 
-    async def _find(self, session_id: str) -> None:
-        try:
-            summary = await in_thread(self._program.manager.summary, "hermes", session_id)
-        except HermesTuiError as error:
-            self.pane.clear(f"Cannot be shown: {safe(str(error))}")
-            return
-        self._followed.request(summary)
+        async def find() -> None:
+            try:
+                summary = await in_thread(self._program.manager.summary, "hermes", id_)
+            except HermesTuiError as error:
+                self.pane.clear(f"Cannot be shown: {safe(str(error))}")
+            else:
+                self._followed.request(summary)
+
+        # Exclusive: of sessions that were gone to in haste, the last one is shown.
+        run_beside(self, find, "find", exclusive=True)
 
     def _opened(self, opened: OpenedSession) -> None:
         if not self.is_left:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING
 
 from hermes_tui.display import safe
@@ -56,9 +55,15 @@ class ContextActions:
         choices.append(MenuChoice(_TYPED, "another …", "a size that is typed"))
         windows = {key: window for key, window, _ in _WINDOWS}
 
+        def typed(window: ContextWindow | None) -> None:
+            if window is not None:
+                self._see(window)
+
         def chosen(key: str | None) -> None:
             if key == _TYPED:
-                self._type_window()
+                from hermes_tui.tui.screens.dialogs.context_window import WindowScreen
+
+                self._parts.program.push_screen(WindowScreen("buffer_window:"), typed)
             elif key is not None:
                 self._see(parse_window(windows[key]) if key in windows else None)
 
@@ -77,15 +82,6 @@ class ContextActions:
         else:
             self._parts.program.push_screen(MemoryScreen(self._parts.program, subject))
 
-    def _type_window(self) -> None:
-        from hermes_tui.tui.screens.dialogs.context_window import WindowScreen
-
-        def typed(window: ContextWindow | None) -> None:
-            if window is not None:
-                self._see(window)
-
-        self._parts.program.push_screen(WindowScreen("buffer_window:"), typed)
-
     def _open_session(self) -> SessionSummary | None:
         """The session that is to be seen; where there is none, that is said."""
         if self._pane.summary is not None and self._pane.display:
@@ -96,17 +92,19 @@ class ContextActions:
 
     def _see(self, window: ContextWindow | None) -> None:
         summary = self._open_session()
-        if summary is not None:
-            run_beside(self._parts.screen, partial(self._find_window, summary, window), "context", exclusive=True)
-
-    async def _find_window(self, summary: SessionSummary, window: ContextWindow | None) -> None:
-        """Reading the agent's configuration may take a moment."""
-        try:
-            choice = await in_thread(self._parts.program.manager.context_window, summary, window)
-        except HermesTuiError as error:
-            self._parts.screen.notify(safe(str(error)), severity="error")
+        if summary is None:
             return
-        if self._pane.summary is not None and self._pane.summary.unified_id == summary.unified_id:
-            self._pane.context.see(choice)
-            if choice.trouble:
-                self._parts.screen.notify(safe(choice.trouble), severity="warning")
+
+        async def find() -> None:
+            try:
+                choice = await in_thread(self._parts.program.manager.context_window, summary, window)
+            except HermesTuiError as error:
+                self._parts.screen.notify(safe(str(error)), severity="error")
+                return
+            # Reading the agent's configuration may take a moment: another session may be open by now.
+            if self._pane.summary is not None and self._pane.summary.unified_id == summary.unified_id:
+                self._pane.context.see(choice)
+                if choice.trouble:
+                    self._parts.screen.notify(safe(choice.trouble), severity="warning")
+
+        run_beside(self._parts.screen, find, "context", exclusive=True)

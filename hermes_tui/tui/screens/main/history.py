@@ -43,7 +43,7 @@ class SearchHistory:
         if box.value not in ("", self._recalled):
             return False
         queries = self._read(lambda: self.recent.queries)
-        wanted = (self._recalled_at if box.value else -1) - step
+        wanted = (self._recalled_at if box.value else -1) - step  # the newest is number 0
         if not queries or (wanted < 0 and not box.value):
             return False
         wanted = min(wanted, len(queries) - 1)

@@ -55,13 +55,11 @@ class Panes:
         # Also where it would be shown anyway: between two sizes it must not lose the keys.
         parts.pane.styles.display = "block" if self.is_reading else "none" if wide and searching else None
         parts.preview.styles.display = "block" if wide and searching and not self.is_reading else "none"
-        self._set_split(parts.program.view.split if wide else 0)
-
-    def _set_split(self, split: int) -> None:
-        """Give the list so many percent of the screen; 0: as the style sheet says. Only where that is different, for
-        Textual lays the screen out again for every width that is set."""
+        # Percent of the screen for the list; 0: as the style sheet says. Only where that is different: Textual lays
+        # the screen out again for every width that is set.
+        split = parts.program.view.split if wide else 0
         if split != self._split:
-            self._split, styles = split, self._parts.sessions.styles
+            self._split, styles = split, parts.sessions.styles
             styles.width = f"{split}%" if split else None
             styles.min_width, styles.max_width = (1, "100%") if split else (None, None)
 

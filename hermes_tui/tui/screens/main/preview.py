@@ -87,7 +87,18 @@ class SearchPreviews:
 
     def look_closer(self) -> None:
         """The cursor rests on a row: have it looked at, and show what is known."""
-        self._want()
+        answer, sessions = self._shown(), self._parts.sessions
+        if answer is None:
+            return
+        # Those that are in view are looked at, the one under the cursor first and whole.
+        top = round(sessions.scroll_y)
+        near = [row.conversation for row in sessions.rows[top : top + sessions.size.height]]
+        wishes: dict[str, PreviewWish] = {}
+        for conversation in [sessions.highlighted, *near]:
+            if conversation is not None and (answer.found.get(conversation.key) is not None or not wishes):
+                summary = answer.summary_of(conversation)
+                wishes.setdefault(summary.unified_id, PreviewWish(summary.unified_id, summary.path, not wishes))
+        self._previewer.want(answer.query.text, list(wishes.values()))
         self.show()
 
     def snippets(self, answer: Answer) -> dict[str, Snippet]:
@@ -122,20 +133,6 @@ class SearchPreviews:
 
     def _part(self, summary: SessionSummary) -> ListedPart:
         return self._parts.sessions.part(summary.unified_id) or ListedPart(summary)  # the list has its cost
-
-    def _want(self) -> None:
-        """Have the sessions looked at that are in view, the one under the cursor first."""
-        answer, sessions = self._shown(), self._parts.sessions
-        if answer is None:
-            return
-        top = round(sessions.scroll_y)
-        near = [row.conversation for row in sessions.rows[top : top + sessions.size.height]]
-        wishes: dict[str, PreviewWish] = {}
-        for conversation in [sessions.highlighted, *near]:
-            if conversation is not None and (answer.found.get(conversation.key) is not None or not wishes):
-                summary = answer.summary_of(conversation)
-                wishes.setdefault(summary.unified_id, PreviewWish(summary.unified_id, summary.path, not wishes))
-        self._previewer.want(answer.query.text, list(wishes.values()))
 
     def _show_seen(self) -> None:
         if self._shown() is not None:

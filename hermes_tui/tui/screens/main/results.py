@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from hermes_tui.sessions.query import Query
     from hermes_tui.sessions.search.incremental.search import LiveSnapshot
     from hermes_tui.sessions.search.model import Result
-    from session_adapters.model import SessionSummary
 
 __all__ = ["SearchResults"]
 
@@ -85,11 +84,18 @@ class SearchResults:
         if snapshot.sessions is not None:
             found = left(snapshot.sessions, forest)
         else:
-            found = listed(snapshot, forest, self._fitting(query))
+            names = self._all_names()
+            # What fits by name is the same for every snapshot of an answer.
+            if self._named[0] != query.text:
+                self._named = (query.text, names.fitting(query))
+            found = listed(snapshot, forest, self._named[1])
         if not found.conversations and (not snapshot.done or self._parts.is_early):
             return  # what is there stays until it is known that nothing takes its place
         same = self.query is not None and (self.query.tree == query.tree or self.query.text == query.text)
-        top = not same or self._stays_at_top()
+        # While the answer is still coming in and the cursor has not left the first of it, that is where it stays.
+        shown, sessions = self.snapshot, self._parts.sessions
+        first = next((at for at, row in enumerate(sessions.rows) if row.conversation is not None), -1)
+        top = not same or (shown is not None and not shown.done and sessions.cursor == first)
         self.answer = Answer(query, snapshot, found, {one.key: result for one, result in found.conversations})
         self._show_rows(top=top)
         if snapshot.done:
@@ -106,24 +112,11 @@ class SearchResults:
         """The list is in another order now: show the answer in that one."""
         self._show_rows(top=True)
 
-    def _fitting(self, query: Query) -> Sequence[Conversation]:
-        """What fits by name: the same for every snapshot of an answer."""
-        names = self._all_names()
-        if self._named[0] != query.text:
-            self._named = (query.text, names.fitting(query))
-        return self._named[1]
-
     def _all_names(self) -> ConversationNames:
         forest = self._parts.sessions.forest
         if self._names.forest is not forest:
             self._names, self._named = ConversationNames(forest, self._names), ("", ())
         return self._names
-
-    def _stays_at_top(self) -> bool:
-        """The answer is still coming in, and the cursor has not left the first of it: that is where it stays."""
-        shown, sessions = self.snapshot, self._parts.sessions
-        first = next((at for at, row in enumerate(sessions.rows) if row.conversation is not None), -1)
-        return shown is not None and not shown.done and sessions.cursor == first
 
     def _show_rows(self, *, top: bool = False) -> None:
         if self.answer is None:
@@ -144,8 +137,15 @@ class SearchResults:
         elif snapshot.failure:
             answer = broken_rows(query, snapshot.failure, width)
         else:
+            every = self._parts.snapshot.sessions
+            agents = counted(len({one.agent for one in every}), "agent")
+            whose = f"{counted(len(every), 'session')} of {agents}"
             covered = str(snapshot.coverage) if snapshot.coverage.sources else ""
-            searched = _searched(self._parts.snapshot.sessions, covered)
+            searched = (
+                f"titles, what was said, and what tools got and gave, in {whose}; {covered}"
+                if covered
+                else f"the list of {whose}"  # a search that took no look at any text
+            )
             answer = nothing_rows(query, searched, width, self.meant_by(query.text))
         sessions.set_answer(answer, top=top)
 
@@ -168,12 +168,3 @@ class SearchResults:
                 self._show_rows()
 
         in_background("spelling", find)
-
-
-def _searched(sessions: Sequence[SessionSummary], coverage: str) -> str:
-    """What a search has looked at; `coverage` is empty where that took no look at any text."""
-    agents = counted(len({one.agent for one in sessions}), "agent")
-    whose = f"{counted(len(sessions), 'session')} of {agents}"
-    if not coverage:
-        return f"the list of {whose}"
-    return f"titles, what was said, and what tools got and gave, in {whose}; {coverage}"

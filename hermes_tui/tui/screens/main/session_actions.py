@@ -224,21 +224,18 @@ class SessionActions:
         except HermesTuiError as error:
             self._failed(error)
             return
-        self._run(partial(self._read_elsewhere, subject, argv))
 
-    async def _read_elsewhere(self, subject: SessionSummary, argv: Sequence[str]) -> None:
-        from hermes_tui.sessions.export.files import file_for_reading, write_for_reading
+        async def read() -> None:
+            from hermes_tui.platform.external_programs import run_outside
+            from hermes_tui.sessions.export.files import file_for_reading, write_for_reading
 
-        with file_for_reading() as path:
-            await in_helper(write_for_reading, self._program.manager, subject, path)
-            self._hand_over([*argv, str(path)])
+            with file_for_reading() as path:
+                await in_helper(write_for_reading, self._program.manager, subject, path)
+                code = run_outside(self._program, [*argv, str(path)]) if self._screen.is_attached else 0
+                if code:
+                    self._screen.notify(f"{safe(Path(argv[0]).name)} ended with code {code}.", severity="warning")
 
-    def _hand_over(self, argv: Sequence[str]) -> None:
-        from hermes_tui.platform.external_programs import run_outside
-
-        code = run_outside(self._program, argv) if self._screen.is_attached else 0
-        if code:
-            self._screen.notify(f"{safe(Path(argv[0]).name)} ended with code {code}.", severity="warning")
+        self._run(read)
 
     def lane(self) -> None:
         """Show what became of the conversations of the lane that the session was in."""
@@ -263,22 +260,22 @@ class SessionActions:
 
     def jump_to(self, subject: SessionSummary) -> None:
         """The same, to any session."""
-        self._run(partial(self._jump, subject))
 
-    async def _jump(self, subject: SessionSummary) -> None:
-        from hermes_tui.attention.jump import CannotJump, jump
+        async def go() -> None:
+            from hermes_tui.attention.jump import CannotJump, jump
 
-        manager = self._program.manager
-        live = manager.catalogue.processes.get(subject.unified_id)
-        go = partial(jump, live.pid if live is not None else None, proc=manager.environment.proc)
-        try:
-            pane = await in_thread(go)
-        except CannotJump as error:
-            self._tell(f"Cannot jump: {error}.", bad=True)
-            if not error.is_open:
-                self._propose("resume", subject)
-        else:
-            self._tell(f"Jumped to pane {pane.name}.")
+            manager = self._program.manager
+            live = manager.catalogue.processes.get(subject.unified_id)
+            try:
+                pane = await in_thread(jump, live.pid if live is not None else None, proc=manager.environment.proc)
+            except CannotJump as error:
+                self._tell(f"Cannot jump: {error}.", bad=True)
+                if not error.is_open:
+                    self._propose("resume", subject)
+            else:
+                self._tell(f"Jumped to pane {pane.name}.")
+
+        self._run(go)
 
     # The agent's own CLI ------------------------------------------------------------------------------
 
@@ -310,21 +307,23 @@ class SessionActions:
     def _agreed(self, agreed: Agreed | None) -> None:
         if agreed is None:
             return
+        start = agreed.start
+
+        async def open_it() -> None:
+            from hermes_tui.sessions.native.start import open_window
+
+            try:
+                await in_thread(open_window, start)
+            except HermesTuiError as error:
+                self._tell(str(error), bad=True)
+            else:
+                self._tell(f"{start.label} runs in a new window of tmux.")
+
         if agreed.where == "window":
-            run_beside(self._program, partial(self._open_window, agreed.start), "native")
+            run_beside(self._program, open_it, "native")
         else:
             # Not before the question is off the screen: afterwards the screen looks as before.
-            self._program.call_after_refresh(self._run_here, agreed.start)
-
-    async def _open_window(self, start: Start) -> None:
-        from hermes_tui.sessions.native.start import open_window
-
-        try:
-            await in_thread(open_window, start)
-        except HermesTuiError as error:
-            self._tell(str(error), bad=True)
-        else:
-            self._tell(f"{start.label} runs in a new window of tmux.")
+            self._program.call_after_refresh(self._run_here, start)
 
     def _run_here(self, start: Start) -> None:
         from hermes_tui.platform.external_programs import run_start

@@ -26,6 +26,7 @@ class StatusBar:
         self._search = search
         self._completion = completion
         self._labels: dict[str, str] = {}
+        """Agent → what people call it, safe for a terminal."""
         self._indexing = ""
         """How far the index is; empty where there is nothing to be said."""
 
@@ -79,19 +80,16 @@ class StatusBar:
             parts.detail.show(hint)
         elif conversation is not None:
             width = parts.screen.app.size.width
-            agent = self._label(conversation.tip.agent)
-            parts.detail.show(*detail_parts(conversation, parts.clock, width, parts.sessions.states, agent))
+            agent = conversation.tip.agent
+            if agent not in self._labels:
+                labels = parts.program.manager.saved_labels
+                self._labels.update((name, safe(one.label)) for name, one in labels.items())
+            label = self._labels.setdefault(agent, safe(agent))
+            parts.detail.show(*detail_parts(conversation, parts.clock, width, parts.sessions.states, label))
         elif parts.sessions.is_filtered:
             parts.detail.show([(" No session matches; esc leaves the search.", "faint")])
         else:
             parts.detail.show()
-
-    def _label(self, agent: str) -> str:
-        """What people call an agent."""
-        if agent not in self._labels:
-            labels = self._parts.program.manager.saved_labels
-            self._labels.update((name, safe(one.label)) for name, one in labels.items())
-        return self._labels.setdefault(agent, safe(agent))
 
     def show_hints(self) -> None:
         """Show the keys of what has the focus, in the box too."""

@@ -108,6 +108,7 @@ class TranscriptController(FollowedSession):
             self.pane.refuse("This sub-agent's session is not among those that were found")
             return
         callers = [*self._callers, caller]
+        # It takes a session for one that was chosen anew, and forgets who has called.
         self.ask_for(part.summary)
         self._callers = callers
 

@@ -99,6 +99,7 @@ class EditsView(FoldedRows, can_focus=True, inherit_bindings=False):
                 for mark, text in hunk.rows:
                     shown = excerpt(text, 1).lines or [""]
                     for at, row in enumerate(fold(shown, max(8, self._width - 4))):
+                        # A row that goes on with a line has its colour, but no sign: the mark is doubled.
                         yield _EditsRow(number, mark if at == 0 or mark == "@" else f"{mark}{mark}", row)
 
     def _head_of(self, file: int) -> int:
@@ -132,16 +133,17 @@ class EditsView(FoldedRows, can_focus=True, inherit_bindings=False):
         if not self._files:
             self.notify("There is nothing to open here.")
             return
-        self._open = set() if self._open else self._first_files()
+        if self._open:
+            self._open = set()
+        else:
+            # As many as are opened at once, one at least.
+            lengths = accumulate(file.rows for file in self._files)
+            first = takewhile(lambda number: next(lengths) <= _MOST_LINES, range(len(self._files)))
+            self._open = {0, *first}
         if self._open and len(self._open) < len(self._files):
             self.notify(f"The first {counted(len(self._open), 'file')} are open: there are too many lines for all.")
         self._lay()
         self.show_cursor()
-
-    def _first_files(self) -> set[int]:
-        """As many as are opened at once, one at least."""
-        lengths = accumulate(file.rows for file in self._files)
-        return {0, *takewhile(lambda number: next(lengths) <= _MOST_LINES, range(len(self._files)))}
 
     # Drawing -------------------------------------------------------------------------------------------------
 

@@ -146,21 +146,19 @@ class DiffRows:
             yield DiffRow(index, "fold", [(f"{mark} {len(block.messages):,} equal", False)], None)
             if not is_open:
                 return
+        # A run that was unfolded may hold thousands: there each is cut.
+        everything = is_open and not block.is_equal
+        marks = {"removal": "-", "addition": "+", "modification": "~"}
         for messages in block.messages:
-            # A run that was unfolded may hold thousands: there each is cut.
-            everything = is_open and not block.is_equal
-            yield from _message_rows(index, messages, self._width, everything=everything)
-
-
-def _message_rows(index: int, messages: ComparedMessages, width: int, *, everything: bool) -> Iterator[AnyRow]:
-    mark = {"removal": "-", "addition": "+", "modification": "~"}.get(messages.type, "~" if messages.note else " ")
-    if width < _NARROW:
-        texts = Texts(*messages.texts, width - 2, everything=everything)
-        yield from _one_below_the_other(index, messages, texts, mark)
-    else:
-        texts = Texts(*messages.texts, (width - 5) // 2, everything=everything)
-        yield from _side_by_side(index, messages, texts, mark)
-    yield DiffRow(index, "gap", (), None)
+            mark = marks.get(messages.type, "~" if messages.note else " ")
+            # Two columns are the mark's, and three stand between the sides.
+            if self._width < _NARROW:
+                texts = Texts(*messages.texts, self._width - 2, everything=everything)
+                yield from _one_below_the_other(index, messages, texts, mark)
+            else:
+                texts = Texts(*messages.texts, (self._width - 5) // 2, everything=everything)
+                yield from _side_by_side(index, messages, texts, mark)
+            yield DiffRow(index, "gap", (), None)
 
 
 def _side_by_side(index: int, messages: ComparedMessages, texts: Texts, mark: str) -> Iterator[AnyRow]:

@@ -7,7 +7,7 @@ sessions with many changes that takes seconds, and a screen shows a few of them.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Literal
 
@@ -30,6 +30,7 @@ class FoldedText:
 
     def __init__(self, text: str, width: int, *, everything: bool) -> None:
         """`text` is safe for a terminal."""
+        # Of a text that is cut, no more is folded than the rows that are shown have room for.
         most = _MOST_CHARACTERS if everything else MOST_LINES * max(width, 20)
         self.rows: list[str] = []
         self.left_out = count_lines(text[most:])
@@ -55,20 +56,19 @@ class FoldedText:
         for start, row in zip(self._starts, self.rows, strict=True):
             first = bisect_right(ends, start)
             last = bisect_left(changes, (start + len(row), 0))
-            rows.append(list(_pieces(row, start, changes[first:last])))
+            pieces: list[Piece] = []
+            at = 0
+            # Of a change that reaches into the row, what lies in it.
+            for change in changes[first:last]:
+                begin, end = max(0, change[0] - start), min(len(row), change[1] - start)
+                if at < begin:
+                    pieces.append((row[at:begin], False))
+                pieces.append((row[begin:end], True))
+                at = end
+            if at < len(row):
+                pieces.append((row[at:], False))
+            rows.append(pieces)
         return rows
-
-
-def _pieces(row: str, start: int, changes: Sequence[tuple[int, int]]) -> Iterator[Piece]:
-    """`changes` are those that reach into the row, which begins at `start`."""
-    at = 0
-    for begin, end in ((max(0, begin - start), min(len(row), end - start)) for begin, end in changes):
-        if at < begin:
-            yield row[at:begin], False
-        yield row[begin:end], True
-        at = end
-    if at < len(row):
-        yield row[at:], False
 
 
 class Texts:

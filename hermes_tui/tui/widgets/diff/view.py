@@ -65,6 +65,7 @@ class DiffView(FoldedRows, can_focus=True, inherit_bindings=False):
         self._opened.clear()
         self.note = "Neither session has a message." if not self._blocks else ""
         self._lay()
+        # So that a change in the first row is ahead of it, too.
         self.cursor = -1
         if any(not block.is_equal for block in self._blocks):
             self.action_change(1)
@@ -116,6 +117,7 @@ class DiffView(FoldedRows, can_focus=True, inherit_bindings=False):
             self.notify(nothing)
             return
         self.go(ahead[0] if step > 0 else ahead[-1])
+        # Some of what comes before it stays in view.
         self.jump(max(0, self.cursor - min(3, self.size.height // 4)))
 
     # Folding -----------------------------------------------------------------------------------------------
@@ -132,6 +134,7 @@ class DiffView(FoldedRows, can_focus=True, inherit_bindings=False):
             return
         self._opened ^= {row.block}
         self._lay()
+        # The row that the cursor was on may be gone.
         if row.block not in self._opened:
             self.go(self._first_of(row.block))
         self._in_view()

@@ -76,10 +76,11 @@ def column_widths(rows: Sequence[LaneRow], room: int) -> list[int]:
             widths[at] = least
             room -= least + gap
         elif not any(widths):
-            widths[at], room = max(1, room), 0
+            widths[at], room = max(1, room), 0  # one column there is, however narrow
         elif at == STATE and room >= 1 + gap:  # the glyph alone
             widths[at] = 1
             room -= 1 + gap
+    # What is left goes to the state before all others, and then to what matters most.
     for at in sorted((at for at in chosen if widths[at]), key=lambda at: (at != STATE, -COLUMNS[at].matters)):
         more = min(room, wanted[at] - widths[at])
         widths[at] += more

@@ -37,7 +37,7 @@ class LaneTable(RecordTable[LaneRow], inherit_bindings=False):
         shown = []
         for number, (column, text, width) in enumerate(zip(COLUMNS, row.texts, self._widths(), strict=True)):
             if width:
-                quiet = number in (3, 4, 5) and not cursor
+                quiet = number in (3, 4, 5) and not cursor  # session, last and tokens
                 purpose = row.state.style if number == STATE else "faint" if quiet else ""
                 if number == SESSION:
                     text = shorter(text, width)

@@ -50,6 +50,7 @@ def title_parts(
         right.append(("read-only " if read_only else "read-write ", "faint"))
     if len(news.board.profiles) > 1:
         left += [(" · profile " if width >= _LONG else " ", "faint"), (safe(profile.name), "")]
+    # 6: ` · ⚕ ` before it, and a blank behind it.
     room = width - sum(width_of(text) for text, _ in (*left, *right)) - 6
     words, style = gateway_words(profile, now, room)
     left += [(" · " if width >= _LONG else " ", "faint"), (f"⚕ {words}", style)]

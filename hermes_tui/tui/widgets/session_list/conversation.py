@@ -16,12 +16,15 @@ class Conversation:
     __slots__ = ("_haystack", "activity", "children", "key", "parts", "pinned", "tip")
 
     def __init__(self, parts: Sequence[SessionSummary]) -> None:
-        self.parts: list[SessionSummary] = (
-            sorted(parts, key=lambda part: (part.created_at, part.updated_at, part.session_id))
-            if len(parts) > 1
-            else list(parts)
-        )
-        self.tip: SessionSummary = _tip(self.parts) if len(parts) > 1 else parts[0]
+        self.parts: list[SessionSummary] = list(parts)
+        self.tip: SessionSummary = parts[0]
+        """The part that goes on."""
+        if len(parts) > 1:
+            self.parts.sort(key=lambda part: (part.created_at, part.updated_at, part.session_id))
+            # The newest of those that no other part continues.
+            continued = {part.parent_id for part in self.parts if part.kind == "continuation"}
+            leaves = [part for part in self.parts if part.session_id not in continued] or self.parts
+            self.tip = max(leaves, key=lambda part: (part.live, part.updated_at, part.created_at))
         self.key = self.parts[0].unified_id
         """Unified id of the first part: stays the same when the conversation goes on in a new one."""
         self.children: list[Conversation] = []
@@ -98,10 +101,3 @@ def called(session: SessionSummary) -> str:
 def project_of(session: SessionSummary) -> str:
     """The last part of its working directory; empty when it has none."""
     return session.cwd.rstrip("/").rpartition("/")[2] if session.cwd else ""
-
-
-def _tip(parts: Sequence[SessionSummary]) -> SessionSummary:
-    """The part that goes on: the newest of those that no other part continues."""
-    continued = {part.parent_id for part in parts if part.kind == "continuation"}
-    leaves = [part for part in parts if part.session_id not in continued] or parts
-    return max(leaves, key=lambda part: (part.live, part.updated_at, part.created_at))

@@ -34,7 +34,11 @@ def hang(home: dict[str, Conversation]) -> dict[str, Conversation]:
         first = conversation.parts[0]
         if first.kind in ("fork", "subagent") and first.parent_id:
             parent = home.get(unified_id(first.agent, first.parent_id))
-            if parent is not None and not _is_above(conversation, parent, above):
+            # A damaged store may say that each came from the other: a circle would have no root to be shown under.
+            at = parent
+            while at is not None and at is not conversation:
+                at = above.get(at.key)
+            if parent is not None and at is None:
                 above[conversation.key] = parent
                 parent.children.append(conversation)
     return above
@@ -54,12 +58,3 @@ def settle(roots: list[Conversation]) -> None:
             conversation.activity = max(conversation.activity, conversation.children[0].activity)
             conversation.pinned = conversation.pinned or any(child.pinned for child in conversation.children)
     roots.sort(key=lambda one: (one.pinned, one.activity, one.key), reverse=True)
-
-
-def _is_above(conversation: Conversation, other: Conversation | None, above: dict[str, Conversation]) -> bool:
-    """Whether hanging `conversation` under `other` would close a circle."""
-    while other is not None:
-        if other is conversation:
-            return True
-        other = above.get(other.key)
-    return False

@@ -15,7 +15,7 @@ from hermes_tui.display import PIN, age, count, safe, size
 from hermes_tui.tui.agent_colours import agent_colour
 from hermes_tui.tui.widgets.session_list.conversation import Conversation
 from hermes_tui.tui.widgets.session_list.order import Order
-from hermes_tui.tui.widgets.session_list.rows import ListRow, Snippet
+from hermes_tui.tui.widgets.session_list.rows import ListRow
 from hermes_tui.tui.widgets.session_list.shown_states import ShownStates
 from hermes_tui.tui.widgets.states import State, narrow_money
 from session_adapters.model import SessionSummary
@@ -76,6 +76,7 @@ def columns_for(
     list has the screen to itself, and states are written out where there is room; beside a transcript titles have
     room first."""
     shown = [name for name in get_args(Column) if name in chosen or name == order.field]
+    # What the list is sorted by takes the place of the turns.
     if order.field in ("tokens", "size") and order.field not in chosen and "turns" in shown:
         shown.remove("turns")
     if width < 54:
@@ -94,26 +95,6 @@ def columns_for(
         if name != order.field:
             widths.pop(name, None)
     return Columns(widths)
-
-
-def _figure(name: Column, row: ListRow, conversation: Conversation, now: datetime) -> str:
-    """Age, turns, tokens or size, as short as a column is."""
-    if name == "age":
-        return age(conversation.activity if not row.guide else conversation.tip.updated_at, now)
-    if name == "turns":
-        return str(conversation.turns) if conversation.turns < 10000 else "9999+"
-    if name == "tokens":
-        return count(conversation.tokens.total) if conversation.tokens is not None else ""
-    octets = sum(part.size for part in conversation.parts)
-    return size(octets) if octets else ""
-
-
-def _in_words(state: State, width: int) -> str:
-    """Glyph and word; of several words, those that fit."""
-    said = f"{state.glyph} {state.word}"
-    while width_of(said) > width and said.count(" ") > 1:
-        said = said.rpartition(" ")[0]
-    return said
 
 
 class RowTexts(NamedTuple):
@@ -137,7 +118,10 @@ class RowTexts(NamedTuple):
         if row.conversation is not None:
             parts = self._parts(row, row.conversation)
         elif row.snippet is not None:
-            parts = self._snippet(row.snippet)
+            label = f"     {row.snippet.label}  " if row.snippet.label else "     "
+            text = fit(row.snippet.text, max(0, self.width - width_of(label) - 1))
+            marks = [(start, min(end, len(text))) for start, end in row.snippet.marks if start < len(text)]
+            parts = [(label, "faint"), *lit_parts(text, marks, "faint")]
         else:
             return [(self._heading(row), "caption")]
         if on_cursor:
@@ -207,14 +191,26 @@ class RowTexts(NamedTuple):
         if name == "project":
             return self._lit(pad_end(safe(conversation.project) or "—", width), "faint")
         if name == "state":
-            shown = "" if state is None else state.glyph if width == 1 else _in_words(state, width)
+            shown = "" if state is None else state.glyph if width == 1 else f"{state.glyph} {state.word}"
+            while width_of(shown) > width and shown.count(" ") > 1:  # of several words, those that fit
+                shown = shown.rpartition(" ")[0]
             return [(pad(shown, width), state.style if state else "")]
         if name in ("model", "branch", "source"):
             said = {"model": tip.model, "branch": tip.git_branch, "source": tip.source}[name]
             return [(pad_end(safe(said or "—"), width), "faint")]
         if name == "cost":
             return [(pad(narrow_money(conversation.cost, width), width, right=True), "cost")]
-        return [(pad(_figure(name, row, conversation, self.now), width, right=True), "faint")]
+        # Age, turns, tokens or size, as short as a column is.
+        if name == "age":
+            figure = age(conversation.activity if not row.guide else tip.updated_at, self.now)
+        elif name == "turns":
+            figure = str(conversation.turns) if conversation.turns < 10000 else "9999+"
+        elif name == "tokens":
+            figure = count(conversation.tokens.total) if conversation.tokens is not None else ""
+        else:
+            octets = sum(part.size for part in conversation.parts)
+            figure = size(octets) if octets else ""
+        return [(pad(figure, width, right=True), "faint")]
 
     def _lead(self, row: ListRow, conversation: Conversation, urgent: State | None) -> list[tuple[str, str]]:
         """What stands before the title: fold mark, whether it is unread, the agent's badge or the branch that it
@@ -230,7 +226,7 @@ class RowTexts(NamedTuple):
             alone = _relation(conversation) if row.result else ""
             agent = (badge, f"agent-{agent_colour(tip.agent)}")
             return [(mark or " ", "faint"), unread, agent, chosen, (" ", ""), (alone, "faint")]
-        # A deep tree must leave room for the title.
+        # A deep tree must leave room for the title; whole levels of it, two columns each.
         guide = row.guide[-max(4, self.width // 4 // 2 * 2) :]
         return [
             chosen,
@@ -239,12 +235,6 @@ class RowTexts(NamedTuple):
             (f"{mark} " if mark else "", "faint"),
             (_relation(conversation), "faint"),
         ]
-
-    def _snippet(self, snippet: Snippet) -> list[tuple[str, str]]:
-        label = f"     {snippet.label}  " if snippet.label else "     "
-        text = fit(snippet.text, max(0, self.width - width_of(label) - 1))
-        marks = [(start, min(end, len(text))) for start, end in snippet.marks if start < len(text)]
-        return [(label, "faint"), *lit_parts(text, marks, "faint")]
 
     def _lit(self, text: str, purpose: str) -> list[tuple[str, str]]:
         return lit_parts(text, self.find(text), purpose)
@@ -265,6 +255,7 @@ def containing(words: Sequence[str]) -> Callable[[str], Sequence[tuple[int, int]
 
     def find(text: str) -> Sequence[tuple[int, int]]:
         lowered = text.lower()
+        # Some letters are two in lower case (`İ`): what is found there is elsewhere in the text.
         if not words or len(lowered) != len(text):
             return ()
         spans: list[tuple[int, int]] = []

@@ -188,9 +188,12 @@ class SessionLines(RowView):
         highlighted = self.highlighted
         self._only, self._answer = only, None
         if only is None:
-            self._go_back()
-            return
-        if top:
+            kept, self._kept = self._kept, None
+            if kept is not None:
+                self._unfolded = set(kept.unfolded)
+                self._lay(kept.key, kept.row)
+                self.jump(kept.scroll)
+        elif top:
             way = self._forest.way_to(only)
             self._unfolded |= {above.key for key in way if (above := self._forest.above.get(key)) is not None}
             self._lay("", 0, top=True)
@@ -212,13 +215,6 @@ class SessionLines(RowView):
             highlighted = self.highlighted
             key = highlighted.key if highlighted else ""
             self._kept = ListPosition(key, self.cursor, self.scroll_y, frozenset(self._unfolded))
-
-    def _go_back(self) -> None:
-        kept, self._kept = self._kept, None
-        if kept is not None:
-            self._unfolded = set(kept.unfolded)
-            self._lay(kept.key, kept.row)
-            self.jump(kept.scroll)
 
     def tick(self) -> None:
         """Let time pass: draw the lines whose age reads differently now, and move headings after midnight."""
@@ -244,7 +240,16 @@ class SessionLines(RowView):
             self._rows = self._forest.rows(self._clock, self._unfolded, only, self._order, self._states)
         self._headings = [at for at, row in enumerate(self._rows) if row.heading]
         found = next((at for at, row in enumerate(self._rows) if row.key == key), -1) if key else -1
-        self.cursor = found if found >= 0 else self._first_match() if top else self.nearest(index)
+        if found >= 0:
+            self.cursor = found
+        elif top:
+            # The first row that the filter leaves itself, not only for something below it.
+            wanted, shown = self._only, enumerate(row.conversation for row in self._rows)
+            matches = (at for at, one in shown if one is not None and (wanted is None or one.holds(wanted)))
+            self.cursor = next(matches, -1)
+        else:
+            self.cursor = self.nearest(index)
+        # Room comes first: Textual lets nobody scroll further than there are lines.
         self.hold(len(self._rows))
         if top:
             self.jump(0)
@@ -256,12 +261,6 @@ class SessionLines(RowView):
         after = self.highlighted
         if after is not before:
             self.moved()
-
-    def _first_match(self) -> int:
-        """The first row that the filter leaves itself, not only for something below it; -1 when there is none."""
-        rows = enumerate(row.conversation for row in self._rows)
-        only = self._only
-        return next((at for at, one in rows if one is not None and (only is None or one.holds(only))), -1)
 
     # Drawing -----------------------------------------------------------------------------------------------
 
@@ -295,9 +294,7 @@ class SessionLines(RowView):
         if y == 0 and top > 0 and self._rows and self._rows[0].names:
             heading = self._headings[bisect_right(self._headings, top) - 1]
             return texts.parts(self._rows[heading]._replace(names=True)), ""
-        return self._look(top + y, texts)
-
-    def _look(self, index: int, texts: RowTexts) -> _Look:
+        index = top + y
         if not 0 <= index < len(self._rows):
             return (), ""
         row = self._rows[index]

@@ -67,14 +67,10 @@ class Order(Struct, frozen=True):
         return structs.replace(self, group=group)
 
 
-def _tokens(one: Conversation) -> int | None:
-    return tokens.total if (tokens := one.tokens) is not None and tokens.total else None
-
-
 _VALUES: Mapping[str, Callable[[Conversation], Any]] = {
     "time": lambda one: one.activity,
     "cost": lambda one: cost.total_usd if (cost := one.cost) is not None else None,
-    "tokens": _tokens,
+    "tokens": lambda one: tokens.total if (tokens := one.tokens) is not None and tokens.total else None,
     "turns": lambda one: one.turns,
     "project": lambda one: one.project.lower() or None,
     "agent": lambda one: one.tip.agent,

@@ -8,9 +8,8 @@ words, too. Nothing here looks at a store.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property, lru_cache
-from itertools import islice
 from textwrap import wrap
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -23,11 +22,10 @@ from hermes_tui.tui.widgets.session_list.order import Order, grouped, sorted_by
 from hermes_tui.tui.widgets.session_list.rows import Forest, ListRow, Snippet
 from hermes_tui.tui.widgets.session_list.shown_answer import ShownAnswer
 from hermes_tui.tui.widgets.session_list.shown_states import ShownStates
-from session_adapters.model import SessionSummary
 
 if TYPE_CHECKING:
-    from hermes_tui.sessions.query import Query, Search
-    from hermes_tui.sessions.query.tree import TextUnit, Tree, Word
+    from hermes_tui.sessions.query import Query
+    from hermes_tui.sessions.query.tree import Tree, Word
     from hermes_tui.sessions.search.incremental.search import LiveResult, LiveSnapshot
     from hermes_tui.sessions.search.model import Result
     from hermes_tui.sessions.search.titles import Titles
@@ -88,29 +86,26 @@ class ConversationNames:
     def fitting(self, query: Query) -> Sequence[Conversation]:
         """The conversations whose title, project, agent or id fits a query, the newest first: parts of words where
         there is nothing but words, else whole ones, and then no more than are listed."""
-        from hermes_tui.sessions.query.tree import Inside, Literally, Regex, Word, leaves
+        from hermes_tui.sessions.query.tree import Inside, Literally, Regex, TextUnit, Word, leaves
 
         if _plain(query.tree) is not None:
             return self.forest.containing(query.text.lower().split())
         if not any(isinstance(leaf, Word | Literally | Inside | Regex) for leaf in leaves(query.tree, positive=True)):
             return []
         search = query.searches()
-        near = self._texts.candidates(query.tree)
-        return list(islice((one for one, name in near if _fits(search, one, name)), _MOST + 1))
-
-
-def _fits(search: Callable[[SessionSummary], Search], conversation: Conversation, name: TextUnit) -> bool:
-    """`name` is that of all parts together."""
-    from hermes_tui.sessions.query.tree import TextUnit
-
-    parts = conversation.parts
-    for part in parts:
-        wanted = search(part)
-        if wanted.forbids or wanted.decided is not None:
-            continue
-        if wanted.matches(name if len(parts) == 1 else TextUnit(called(part))):
-            return True
-    return False
+        found: list[Conversation] = []
+        for one, name in self._texts.candidates(query.tree):
+            # `name` is that of all parts together, but each has to fit by itself.
+            if any(
+                not (wanted := search(part)).forbids
+                and wanted.decided is None
+                and wanted.matches(name if len(one.parts) == 1 else TextUnit(called(part)))
+                for part in one.parts
+            ):
+                found.append(one)
+                if len(found) > _MOST:  # one more says that there are more
+                    break
+        return found
 
 
 def _plain(tree: Tree) -> Sequence[Word] | None:
@@ -138,6 +133,7 @@ def listed(snapshot: LiveSnapshot, forest: Forest, names: Sequence[Conversation]
     order = [*found.values(), *((one, None) for one in named[:_MOST])]
     if not snapshot.ranked:
         order.sort(key=lambda pair: (pair[0].tip.updated_at, pair[0].key), reverse=True)
+    # Several results may be parts of one conversation, or of none that is listed.
     total = snapshot.total - (len(snapshot.results) - there)
     if not hidden:
         total += len(named)  # else they may be among those that are not shown
@@ -177,7 +173,19 @@ def answer_of(
     `snippets` by unified id of the session that was found."""
     rows: list[ListRow] = []
     heading = ""
-    for label, conversation, result in _under_headings(shown, clock, order, states):
+    under: list[tuple[str, Conversation, LiveResult | None]]
+    if order.is_usual:
+        headings = Headings(clock)
+        under = [
+            ("best match first" if shown.ranked else headings.of(one.tip.updated_at), one, result)
+            for one, result in shown.conversations
+        ]
+    else:
+        found = {one.key: result for one, result in shown.conversations}
+        newest = sorted((one for one, _ in shown.conversations), key=lambda one: one.activity, reverse=True)
+        groups = grouped(order, sorted_by(order, newest), clock, states)
+        under = [(label, one, found[one.key]) for label, group in groups.items() for one in group]
+    for label, conversation, result in under:
         if label != heading:
             heading = label
             rows.append(ListRow(label, names=not rows))
@@ -188,21 +196,6 @@ def answer_of(
         apart = "" if order.is_usual else ", not sorted with these"
         rows.append(ListRow(f"there are more{apart}: another word tells them apart"))
     return ShownAnswer(rows, finder(query))
-
-
-def _under_headings(
-    shown: Listed, clock: Clock, order: Order, states: ShownStates
-) -> Iterator[tuple[str, Conversation, LiveResult | None]]:
-    """What is shown, each with its heading."""
-    if order.is_usual:
-        headings = Headings(clock)
-        for one, result in shown.conversations:
-            yield "best match first" if shown.ranked else headings.of(one.tip.updated_at), one, result
-        return
-    found = {one.key: result for one, result in shown.conversations}
-    newest = sorted((one for one, _ in shown.conversations), key=lambda one: one.activity, reverse=True)
-    for label, group in grouped(order, sorted_by(order, newest), clock, states).items():
-        yield from ((label, one, found[one.key]) for one in group)
 
 
 def by_need(shown: Listed, states: ShownStates) -> ShownAnswer:
@@ -242,28 +235,12 @@ def snippet_of(result: Result) -> Snippet:
 def nothing_rows(query: Query, searched: str, width: int, instead: str = "") -> ShownAnswer:
     """What stands in the place of results where there are none: what was searched, and what to try. `instead` is a
     query that may have been meant."""
+    from hermes_tui.sessions.query.completion import mistyped
+
     said = [f"Nothing found for {safe(query.text.strip())}", ""]
     if instead:
         said += [f"Did you mean {safe(instead)}? Tab in the box searches for that.", ""]
     said += [f"Searched: {searched}.", ""]
-    said += [f"Try {one}" for one in _advice(query)]
-    return _text_rows(said, width)
-
-
-def broken_rows(query: Query, failure: str, width: int) -> ShownAnswer:
-    """What stands in the place of results where an error ended the search before there was one."""
-    said = [f"The search for {safe(query.text.strip())} broke off", "", f"{safe(failure)}.", ""]
-    return _text_rows([*said, "Another question is searched for as ever."], width)
-
-
-def _text_rows(said: Sequence[str], width: int) -> ShownAnswer:
-    lines = [line for text in said for line in (wrap(text, max(10, width - 2)) or [""])]
-    return ShownAnswer([ListRow(line or " ") for line in lines], lambda text: ())
-
-
-def _advice(query: Query) -> list[str]:
-    from hermes_tui.sessions.query.completion import mistyped
-
     kinds = {part.kind for part in query.parts}
     advice = [f"{near}: in the place of {safe(name)}:, which is no filter" for name, near in mistyped(query.text)]
     if "odd" in kinds:
@@ -275,4 +252,15 @@ def _advice(query: Query) -> list[str]:
     if sum(part.kind == "word" for part in query.parts) > 1:
         advice.append("fewer words, or OR between them: all must be said in one message")
     advice.append("the beginning of a word and a star: dock*")
-    return advice
+    return _text_rows([*said, *(f"Try {one}" for one in advice)], width)
+
+
+def broken_rows(query: Query, failure: str, width: int) -> ShownAnswer:
+    """What stands in the place of results where an error ended the search before there was one."""
+    said = [f"The search for {safe(query.text.strip())} broke off", "", f"{safe(failure)}.", ""]
+    return _text_rows([*said, "Another question is searched for as ever."], width)
+
+
+def _text_rows(said: Sequence[str], width: int) -> ShownAnswer:
+    lines = [line for text in said for line in (wrap(text, max(10, width - 2)) or [""])]
+    return ShownAnswer([ListRow(line or " ") for line in lines], lambda text: ())

@@ -8,7 +8,7 @@ snapshot, in the reader's thread. `Forest.rows` lays it out for one filter and o
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
@@ -164,7 +164,15 @@ class Forest:
         roots = self._in_order(order)
         if only is not None:
             roots = [root for root in roots if root.key in only]
-        for label, root in _under_headings(roots, clock, order, states):
+        if order.is_usual:
+            headings = Headings(clock)
+            under = [("pinned" if root.pinned else headings.of(root.activity), root) for root in roots]
+        else:
+            # What is pinned stands above the others in every order.
+            under = [("pinned", root) for root in roots if root.pinned]
+            groups = grouped(order, (root for root in roots if not root.pinned), clock, states)
+            under += [(label, root) for label, group in groups.items() for root in group]
+        for label, root in under:
             if label != heading:
                 heading = label
                 rows.append(ListRow(label, names=not rows))
@@ -173,21 +181,6 @@ class Forest:
             else:
                 rows.append(ListRow("", root))
         return rows
-
-
-def _under_headings(
-    roots: Iterable[Conversation], clock: Clock, order: Order, states: ShownStates
-) -> Iterator[tuple[str, Conversation]]:
-    """Each root with the heading that it stands under; what is pinned stands above the others in every order."""
-    if order.is_usual:
-        headings = Headings(clock)
-        for root in roots:
-            yield "pinned" if root.pinned else headings.of(root.activity), root
-        return
-    roots = list(roots)
-    yield from (("pinned", root) for root in roots if root.pinned)
-    for label, group in grouped(order, (root for root in roots if not root.pinned), clock, states).items():
-        yield from ((label, root) for root in group)
 
 
 def _lay_out(

@@ -110,6 +110,7 @@ class SessionList(SessionLines, can_focus=True):
         """To the first conversation of the next (1) or of this or the previous (-1) day or other group."""
         headings = [at for at, row in enumerate(self.rows) if row.heading]
         at = bisect_left(headings, self.cursor) + (0 if step > 0 else -1)
+        # On the first of a day already: the day before is meant.
         if step < 0 and at > 0 and headings[at] + 1 == self.cursor:
             at -= 1
         at += step * max(0, self.key_count.take() - 1)
@@ -152,20 +153,16 @@ class SessionList(SessionLines, can_focus=True):
     def action_toggle_fold(self) -> None:
         """Unfold or fold what is under the cursor."""
         conversation = self.highlighted
-        if conversation is None or self.rows[self.cursor].unfolded is None:
-            self.notify(self._why_flat(conversation))
-            return
-        self.unfold(self.unfolded ^ {conversation.key})
-
-    def _why_flat(self, conversation: Conversation | None) -> str:
-        """Why there is nothing to fold on the row under the cursor."""
         if conversation is None:
-            return "There is no session here to unfold."
-        if self.answer is not None:
-            return "Nothing to unfold: each session that was found stands in a row of its own."
-        if conversation.children:
-            return "Nothing to unfold: the filter leaves no fork or helper of this session."
-        return "Nothing to unfold: no fork or helper came from this session."
+            self.notify("There is no session here to unfold.")
+        elif self.rows[self.cursor].unfolded is not None:
+            self.unfold(self.unfolded ^ {conversation.key})
+        elif self.answer is not None:
+            self.notify("Nothing to unfold: each session that was found stands in a row of its own.")
+        elif conversation.children:
+            self.notify("Nothing to unfold: the filter leaves no fork or helper of this session.")
+        else:
+            self.notify("Nothing to unfold: no fork or helper came from this session.")
 
     def action_unfold(self) -> None:
         """Unfold; if it is unfolded already, go to the first below."""

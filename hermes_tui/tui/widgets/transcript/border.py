@@ -23,32 +23,30 @@ def title(part: ListedPart, room: int, *, gone: bool) -> str:
     """The title to the left, what fits of project, branch, model, turns, part, cost and state to the right.
 
     `room` is in cells, and exactly filled."""
-    said = [safe(fact) for fact in _facts(part, gone=gone) if fact]
-    names = filter(None, (part.summary.known_as, part.summary.title))
-    left = f"{PIN} " * part.summary.pinned + safe(" · ".join(names) or part.summary.session_id)
+    session = part.summary
+    if gone:
+        facts = ["∅ gone: the store no longer has it"]
+    else:
+        state = part.state or state_of(session)
+        own, whole = priced(session.cost), priced(part.whole)
+        facts = [
+            " ".join(f"#{tag}" for tag in session.tags),
+            project_of(session),
+            session.git_branch or "",
+            session.model or "",
+            counted(session.turn_count, "turn") if session.turn_count else "",
+            str(part),
+            own if part.of == 1 or not whole else f"{own} of {whole}" if own else f"{whole} in all",
+            f"{state.glyph} {state.word}" if state is not None else "",
+        ]
+    said = [safe(fact) for fact in facts if fact]
+    names = filter(None, (session.known_as, session.title))
+    left = f"{PIN} " * session.pinned + safe(" · ".join(names) or session.session_id)
     while said and width_of(" · ".join(said)) + min(width_of(left), 24) + 2 > room:
         said.pop(0)
     right = " · ".join(said)
     left = fit(left, room - (width_of(right) + 2 if right else 0))
     return left + " " * (room - width_of(left) - width_of(right)) + right
-
-
-def _facts(part: ListedPart, *, gone: bool) -> list[str]:
-    if gone:
-        return ["∅ gone: the store no longer has it"]
-    session = part.summary
-    state = part.state or state_of(session)
-    own, whole = priced(session.cost), priced(part.whole)
-    return [
-        " ".join(f"#{tag}" for tag in session.tags),
-        project_of(session),
-        session.git_branch or "",
-        session.model or "",
-        counted(session.turn_count, "turn") if session.turn_count else "",
-        str(part),
-        own if part.of == 1 or not whole else f"{own} of {whole}" if own else f"{whole} in all",
-        f"{state.glyph} {state.word}" if state is not None else "",
-    ]
 
 
 def subtitle(bottom: int, total: int, loaded: int | None, *states: str, last: bool = True) -> str:
@@ -96,15 +94,11 @@ def border(pane: Widget, opened: OpenTranscript, *, found: str, seen: str, sough
         if width_of(below) <= room or not (", " in seen or loaded or spared):
             return above, spaced(below, pane)
         if ", " in seen:
-            seen = _shorter(seen)
+            # In fewer words: what its last call took is the last to go.
+            words = seen.split(", ")
+            words.pop(-2 if words[-1].startswith("last call") else -1)
+            seen = ", ".join(words)
         elif loaded:
             loaded = None
         else:
             spared.pop()
-
-
-def _shorter(seen: str) -> str:
-    """What its agent still sees, in fewer words: what its last call took is the last to go."""
-    said = seen.split(", ")
-    said.pop(-2 if said[-1].startswith("last call") else -1)
-    return ", ".join(said)

@@ -54,6 +54,7 @@ def switch(transcript: Transcript, step: int) -> Switched | None:
         return None
     at = next((at for at, branch in enumerate(branches) if branch.shown), 0)
     change = transcript.switch(branches[(at + step) % len(branches)].leaf_id)
+    # The branch that was left says, now that another one is shown, where the two part.
     left = branches[at].leaf_id
     parting = next((branch.first for branch in branches_of(transcript) if branch.leaf_id == left), change.first)
     return Switched(change, parting)

@@ -54,6 +54,7 @@ class SeenContext:
         if choice is None or opened.summary is None or opened.is_cut:
             return  # of a part far above its end nobody can tell
         entries = opened.view.column.entries
+        # By identity: the last message may be another version of itself.
         key = (len(entries), id(entries[-1].message) if entries else 0, opened.view.complete, choice)
         if key != self._worked_out:
             self._worked_out = key
@@ -65,11 +66,12 @@ class SeenContext:
 
         view = await in_thread(context_view, agent, messages, choice, complete=complete)
         if choice is not self.choice:
-            return
+            return  # another one is chosen by now, or another session is shown
         self.seen = view
         seen = {one.id for one, is_seen in zip(messages, view.seen, strict=True) if is_seen}
         self._unseen = frozenset(one.id for one in messages) - seen
         self._pane.settle()
+        # It is shown already: the size of the model's window may have to be asked of a process.
         view = await in_thread(gauged, view)
         if choice is self.choice and view != self.seen:
             self.seen = view

@@ -61,5 +61,6 @@ def show_at(view: View, position: Position, *, at_top: bool = False) -> None:
     view.go(position, at_top=at_top)
     if not at_top:
         view.top = view.step(view.cursor, -(view.height // 3))
+        # Near the end there is less below than that: the top is moved up then.
         view.rows()
         view.show_cursor()

@@ -20,16 +20,14 @@ from hermes_tui.sessions.landmarks import LandmarkKind
 from hermes_tui.sessions.outline import OutlineEntry
 from hermes_tui.tui.keymap import bindings
 from hermes_tui.tui.widgets.session_list.rows import ListedPart
+from hermes_tui.tui.widgets.transcript.block_keys import BlockKeys
 from hermes_tui.tui.widgets.transcript.border import border
 from hermes_tui.tui.widgets.transcript.context_view import SeenContext
-from hermes_tui.tui.widgets.transcript.find_bar import FindBar
-from hermes_tui.tui.widgets.transcript.finder import TranscriptFinder
-from hermes_tui.tui.widgets.transcript.jump_keys import JumpKeys
-from hermes_tui.tui.widgets.transcript.layout.block_writer import SHUT
-from hermes_tui.tui.widgets.transcript.layout.blocks import attachment_number
-from hermes_tui.tui.widgets.transcript.match_highlight import highlighted_rows
+from hermes_tui.tui.widgets.transcript.find.find_bar import FindBar
+from hermes_tui.tui.widgets.transcript.find.finder import TranscriptFinder
+from hermes_tui.tui.widgets.transcript.find.match_highlight import highlighted_rows
+from hermes_tui.tui.widgets.transcript.find.typed_find import TypedFind
 from hermes_tui.tui.widgets.transcript.open_transcript import EarlierUnreadable, OpenTranscript
-from hermes_tui.tui.widgets.transcript.typed_find import TypedFind
 from hermes_tui.tui.widgets.transcript.view import VisibleRow
 from hermes_tui.tui.widgets.transcript.whole_session import WholeSession
 from hermes_tui.tui.workers.coroutines import run_beside
@@ -39,7 +37,7 @@ from session_adapters.transcript import Change, Transcript
 __all__ = ["TranscriptPane"]
 
 
-class TranscriptPane(JumpKeys, can_focus=True, inherit_bindings=False):
+class TranscriptPane(BlockKeys, can_focus=True, inherit_bindings=False):
     """One session's messages. `show` it a transcript, `poll` it when the store may have changed.
 
     At the end it follows what comes; any key that leaves the end stops that. The line under the cursor is what the
@@ -55,13 +53,6 @@ class TranscriptPane(JumpKeys, can_focus=True, inherit_bindings=False):
             super().__init__()
             self.step = step
 
-    class HelperWanted(Event):
-        """The session of a sub-agent is to be read, and then this one again."""
-
-        def __init__(self, session_id: str) -> None:
-            super().__init__()
-            self.session_id = session_id
-
     def __init__(self, clock: Clock | None = None, *, id: str | None = None) -> None:  # noqa: A002
         super().__init__(clock or Clock(), id=id)
         self.opened = OpenTranscript(like=self.view)
@@ -73,10 +64,6 @@ class TranscriptPane(JumpKeys, can_focus=True, inherit_bindings=False):
         self.context = SeenContext(self)
         self._said = ("", "")
         """What stands in the border."""
-
-    def refuse(self, reason: str) -> None:
-        """Say why an action could not run; one sentence."""
-        self.notify(reason)
 
     def no_more(self, step: int) -> None:
         """Say that there is no further match in the direction of `step`."""
@@ -99,12 +86,6 @@ class TranscriptPane(JumpKeys, can_focus=True, inherit_bindings=False):
     def messages(self) -> Sequence[Message]:
         """The loaded messages."""
         return self.opened.messages
-
-    @property
-    def message(self) -> Message | None:
-        """The message under the cursor."""
-        entries = self.view.column.entries
-        return entries[self.view.cursor.entry].message if self.strips and entries else None
 
     @property
     def is_heavy(self) -> bool:
@@ -190,18 +171,6 @@ class TranscriptPane(JumpKeys, can_focus=True, inherit_bindings=False):
             self.refuse("That branch is not there any more")
         self.settle()
 
-    def _read_ahead(self) -> None:
-        """Have the part before loaded when the view comes near it."""
-        view, opened = self.view, self.opened
-        if opened.loading or opened.stuck or view.complete or opened.transcript is None or not self.strips:
-            return
-        if self.finder.needs_earlier:
-            self.finder.arrived(0)  # in parts, where that can be
-        near = not self.finder.is_seeking and view.column.tops[view.top.entry] + view.top.line < 2 * view.height
-        if self.finder.needs_earlier or near:
-            opened.loading = True
-            run_beside(self, partial(self._load_earlier, opened), "transcript.earlier")
-
     async def _load_earlier(self, opened: OpenTranscript) -> None:
         try:
             added = await opened.read_earlier()
@@ -223,8 +192,18 @@ class TranscriptPane(JumpKeys, can_focus=True, inherit_bindings=False):
             self.settle()
             return
         self._label()
-        self._read_ahead()
+        view, opened = self.view, self.opened
+        may_read = not (opened.loading or opened.stuck or view.complete) and opened.transcript is not None
+        # The part before is loaded when the view comes near it.
+        if may_read and self.strips:
+            if self.finder.needs_earlier:
+                self.finder.arrived(0)  # in parts, where that can be
+            near = not self.finder.is_seeking and view.column.tops[view.top.entry] + view.top.line < 2 * view.height
+            if self.finder.needs_earlier or near:
+                opened.loading = True
+                run_beside(self, partial(self._load_earlier, opened), "transcript.earlier")
         if self.opened.behind and self.opened.is_near_end:
+            # Noted before it runs: until then this may be called again.
             self.opened.behind = False
             run_beside(self, self.poll, "transcript.behind")
         self.context.update()
@@ -315,69 +294,6 @@ class TranscriptPane(JumpKeys, can_focus=True, inherit_bindings=False):
     def jump_to(self, kind: LandmarkKind, step: int, times: int) -> None:
         """Go to the next or the previous one, so many times, reading what is before where it has to be."""
         self.finder.go_to_landmark(kind, step, times)
-
-    def action_open(self) -> None:
-        """Read what the sub-agent did that this line calls, or show its image, or open or close the block."""
-        piece, message = self.view.piece(), self.message
-        calls = message.tool_calls if message is not None and piece is not None else ()
-        for at, call in enumerate(calls):
-            if piece is not None and piece.block == f"tool{at}" and call.subagent_id:
-                self.post_message(self.HelperWanted(call.subagent_id))
-                return
-        if piece is not None and attachment_number(piece.block) is not None:
-            self._with_attachment("show_attachment")
-        else:
-            self.action_fold()
-
-    def action_save(self) -> None:
-        """Save the image on this line, or the first of its message."""
-        self._with_attachment("save_attachment")
-
-    def _with_attachment(self, name: str) -> None:
-        from hermes_tui.tui.screens import attachments
-
-        run_beside(self, partial(getattr(attachments, name), self), "transcript.attachment", exclusive=True)
-
-    def action_edit(self) -> None:
-        """Open the file that is named on this line in the user's editor."""
-        from hermes_tui.tui.screens.open_file import open_file
-
-        run_beside(self, partial(open_file, self), "transcript.edit", exclusive=True)
-
-    def action_fold(self) -> None:
-        """Open or close the block under the cursor."""
-        self._toggle(everything=False)
-
-    def action_see_all(self) -> None:
-        """Open the block under the cursor, and show what was cut of it."""
-        self._toggle(everything=True)
-
-    def _toggle(self, *, everything: bool) -> None:
-        if not self.view.toggle(everything=everything):
-            self.refuse("There is nothing to open or close on this line")
-        self.settle()
-
-    def action_toggle_tools(self) -> None:
-        """Open or close all tool calls."""
-        self._toggle_kind(tools=True)
-
-    def action_toggle_thinking(self) -> None:
-        """Open or close all thinking."""
-        self._toggle_kind(tools=False)
-
-    def _toggle_kind(self, *, tools: bool) -> None:
-        has = (one.tool_calls or one.role == "tool" if tools else one.thinking for one in self.messages)
-        if not any(has):
-            what = "tool calls" if tools else "thinking"
-            self.refuse(f"There is nothing to open: the messages that are loaded have no {what}")
-        else:
-            self.view.following = False
-            before = self.strips
-            level = self.view.toggle_kind(tools=tools)
-            self.settle()
-            if self.strips == before:
-                what, are = ("Tool calls", "are") if tools else ("Thinking", "is")
-                self.refuse(f"{what} {are} {'shut' if level == SHUT else 'open'} now; none is in view")
 
     def action_branch(self, step: int) -> None:
         """Go where the conversation went another way."""

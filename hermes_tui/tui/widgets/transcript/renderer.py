@@ -82,6 +82,7 @@ class TranscriptRenderer(ScrollView, Styled, inherit_bindings=False):
             self._look = palette, markdown_for(self.own_look, dark=theme.dark, ansi=theme.ansi)
         wanted = (width, self.raw, palette, agent)
         if self._laid_for != wanted or self._view.height != height or self._view.layout is None:
+            # The first column is that of the mark beside the block under the cursor.
             layout = MessageLayout(palette, self._look[1], self.clock, agent, width - 1, self.raw)
             anew = self._laid_for != wanted
             self._laid_for = wanted
@@ -175,6 +176,7 @@ class TranscriptRenderer(ScrollView, Styled, inherit_bindings=False):
         if self._laid_for is None or (self._laid_for[0], self._view.height) != (width, height):
             return  # nobody moved it: in its new size, for which it is not laid out yet, it cannot be so far down
         self.scrolled()
+        # A step lays out every message that it passes: from further away, estimates say which row it is.
         if abs(rows) <= 2 * self._view.height:
             self._view.scroll(rows)
         else:

@@ -87,6 +87,7 @@ class View(LayoutCache):
         screen = self.screen_row(self.cursor)
         before = self.top
         self.top = self.step(self.top, rows)
+        # Moves the top up again where the view would reach below the end.
         self.rows()
         if self.top == before:
             self.cursor = self.first if rows < 0 else self.last
@@ -146,6 +147,7 @@ class View(LayoutCache):
         cursor: _Held | None = None
         for screen, row in enumerate(rows):
             place = row.rendered.place(row.position.line)
+            # It is gone once earlier messages are there.
             if place.name == NOTE:
                 continue
             held.append(_Held(row.position.entry, place, screen))
@@ -295,9 +297,11 @@ class View(LayoutCache):
             wanted = OPEN
         else:
             return False
+        # The row that the cursor is on may go with what is closed.
         if wanted < level:
             self.cursor = Position(index, rendered.head(block))
             self.show_cursor()
+        # While it follows, `restore` would go to the end of what is opened.
         self.following = False
         held = self.hold(by_cursor=True)
         entry.levels = {**(entry.levels or {}), block: wanted}
@@ -314,11 +318,12 @@ class View(LayoutCache):
         else:
             self.thinking = level
         for entry in self.column.entries:
+            # What was opened or closed by itself goes with all of its kind.
             if entry.levels:
                 entry.levels = {
                     block: value
                     for block, value in entry.levels.items()
-                    if is_tool(block) != tools or block == "prose"
+                    if not (is_tool(block) if tools else block == "think")
                 }
         self.forget()
         self.restore(held)

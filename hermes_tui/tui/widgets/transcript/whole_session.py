@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable, Sequence
 
 from hermes_tui.platform.daemon_call import in_thread
-from hermes_tui.tui.widgets.transcript.open_transcript import EarlierUnreadable, OpenTranscript, TranscriptHost
+from hermes_tui.tui.widgets.transcript.open_transcript import EarlierUnreadable, TranscriptHost
 from session_adapters.model import Message
 
 __all__ = ["WholeSession"]
@@ -33,21 +33,18 @@ class WholeSession:
         while stream is not None and (read := await in_thread(next, stream, None)) is not None:
             yield read
         part = await opened.look_beside(0) if stream is None else None
-        if stream is None and part is None and await self._load(opened):
+        if stream is None and part is None:
+            # Its store gives no parts: what is above is loaded.
+            while not opened.view.complete and not opened.stuck:
+                try:
+                    added = await opened.read_earlier()
+                except EarlierUnreadable:  # noted as `stuck`; what is loaded can be used
+                    break
+                if opened is not self._pane.opened:
+                    return
+                self._arrived(added)
+                self._pane.settle()
             yield 1.0, opened.messages
         while part is not None and opened is self._pane.opened:
             yield part.begins, part.messages
             part = await opened.look_beside(1, part)
-
-    async def _load(self, opened: OpenTranscript) -> bool:
-        """Load what is above; False where another session is shown meanwhile."""
-        while not opened.view.complete and not opened.stuck:
-            try:
-                added = await opened.read_earlier()
-            except EarlierUnreadable:  # noted as `stuck`; what is loaded can be used
-                break
-            if opened is not self._pane.opened:
-                return False
-            self._arrived(added)
-            self._pane.settle()
-        return True

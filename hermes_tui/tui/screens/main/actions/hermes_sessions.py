@@ -119,25 +119,26 @@ class HermesSessions:
         subject = self._parts.subject
         if subject is None:
             self._program.notify("There is no session here.")
-        else:
-            run_beside(self._parts.screen, partial(self._show_system_prompt, subject), "prompt", exclusive=True)
-
-    async def _show_system_prompt(self, one: SessionSummary) -> None:
-        from hermes_tui.sessions.context.system_prompt import system_prompt
-        from hermes_tui.tui.screens.dialogs.page import PageScreen
-        from hermes_tui.tui.widgets.page import Paragraph
-
-        try:
-            text = await in_thread(system_prompt, one)
-        except HermesTuiError as error:
-            self._program.notify(safe(str(error)), severity="warning")
             return
-        if not text:
-            self._program.notify("No system prompt is kept for this session.")
-            return
-        lines = [Paragraph(line) for line in safe(text, keep_newlines=True).split("\n")]
-        title = compact(one.title, 60) or safe(one.session_id)
-        self._program.push_screen(PageScreen(f"System prompt, {len(text):,} characters: {title}", lines))
+
+        async def show() -> None:
+            from hermes_tui.sessions.context.system_prompt import system_prompt
+            from hermes_tui.tui.screens.dialogs.page import PageScreen
+            from hermes_tui.tui.widgets.page import Paragraph
+
+            try:
+                text = await in_thread(system_prompt, subject)
+            except HermesTuiError as error:
+                self._program.notify(safe(str(error)), severity="warning")
+                return
+            if not text:
+                self._program.notify("No system prompt is kept for this session.")
+                return
+            lines = [Paragraph(line) for line in safe(text, keep_newlines=True).split("\n")]
+            title = compact(subject.title, 60) or safe(subject.session_id)
+            self._program.push_screen(PageScreen(f"System prompt, {len(text):,} characters: {title}", lines))
+
+        run_beside(self._parts.screen, show, "prompt", exclusive=True)
 
     def _rename(self, one: SessionSummary) -> None:
         from hermes_tui.tui.screens.dialogs.rename import RenameScreen
@@ -181,10 +182,14 @@ class HermesSessions:
             plan = operations.plan(Request(kind=kind, profile=profile, force=force, **more))
             return replace(plan, notes=(*notes, *plan.notes))
 
+        # Of `prune-sessions` and its like the first word is the heading.
         self._confirmed.propose(str(kind).partition("-")[0].capitalize(), make, self._agreed)
 
     def _agreed(self, plan: Plan) -> None:
-        self._confirmed.carry_out(plan, self._program.notify, self._program.action_refresh, _way_back)
+        def way_back(outcome: Outcome) -> str:
+            return f"; {_KEY} u takes it back" if outcome.state == "done" and outcome.request.kind != "undo" else ""
+
+        self._confirmed.carry_out(plan, self._program.notify, self._program.action_refresh, way_back)
 
 
 def _undo(operations: Operations, profile: str) -> Plan:
@@ -194,7 +199,3 @@ def _undo(operations: Operations, profile: str) -> Plan:
         if outcome.request.kind in SESSION_KINDS and outcome.state == "done":
             return operations.undo(outcome.operation)
     raise OperationRefused(f"Nothing was done to sessions of profile {profile!r} that could be taken back.")
-
-
-def _way_back(outcome: Outcome) -> str:
-    return f"; {_KEY} u takes it back" if outcome.state == "done" and outcome.request.kind != "undo" else ""

@@ -32,7 +32,12 @@ class ListActions:
     def order(self) -> None:
         """Choose the order and the groups."""
         now = self._parts.sessions.order
-        choices = [MenuChoice(key, f"Sort by {field}", _said(now, field)) for key, field in _SORT_KEYS.items()]
+        choices: list[MenuChoice] = []
+        for key, field in _SORT_KEYS.items():
+            # What choosing the field makes of the list; of the current one, what it is now as well.
+            new = now.by(field).words
+            said = new if field != now.field else f"now {now.words}; again: {new}"
+            choices.append(MenuChoice(key, f"Sort by {field}", said))
         choices += [
             MenuChoice(key, f"Group by {group}" if group != "none" else "No groups", "now" * (group == now.group))
             for key, group in _GROUP_KEYS.items()
@@ -114,9 +119,3 @@ class ListActions:
         self._parts.sessions.set_order(order)
         self._search.results.order_changed()
         self._parts.program.remember(order=order)
-
-
-def _said(now: Order, field: Field) -> str:
-    """What choosing a field makes of the list; of the current one, what it is now."""
-    new = now.by(field)
-    return new.words if field != now.field else f"now {now.words}; again: {new.words}"

@@ -38,28 +38,22 @@ class MarkedActions:
         """Show two sessions side by side: the marked ones, else this one and a marked one, or its origin."""
         from hermes_tui.tui.screens.diff import DiffScreen
 
-        pair = self._pair()
-        if (marked := len(self._parts.sessions.marked)) > 2:
-            self._parts.screen.notify(f"{marked} sessions are marked; a comparison takes two.")
-        elif pair is None:
-            self._parts.screen.notify(
-                "Mark two sessions with space, then press d; a fork is compared with its origin."
-            )
-        else:
-            self._program.push_screen(DiffScreen(*pair, self._program.manager))
-
-    def _pair(self) -> tuple[ListedPart, ListedPart] | None:
-        """The two marked ones; one marked and this one; a fork and what it came from."""
-        part = self._parts.sessions.forest.part
-        marked = [part(conversation.tip.unified_id) for conversation in self._parts.sessions.marked]
-        found = [one for one in marked if one is not None]
+        part, marked = self._parts.sessions.forest.part, self._parts.sessions.marked
+        found = [one for one in (part(each.tip.unified_id) for each in marked) if one is not None]
         subject = self._parts.subject
         if len(found) < 2 and subject is not None:
             found = [one for one in found if one.summary.unified_id != subject.unified_id]
             if not found and subject.kind == "fork" and subject.parent_id:
                 found = [one for one in [part(unified_id(subject.agent, subject.parent_id))] if one is not None]
             found.append(part(subject.unified_id) or ListedPart(subject))
-        return (found[0], found[1]) if len(found) == 2 else None
+        if len(marked) > 2:
+            self._parts.screen.notify(f"{len(marked)} sessions are marked; a comparison takes two.")
+        elif len(found) != 2:
+            self._parts.screen.notify(
+                "Mark two sessions with space, then press d; a fork is compared with its origin."
+            )
+        else:
+            self._program.push_screen(DiffScreen(found[0], found[1], self._program.manager))
 
     def export(self) -> bool:
         """Ask how, and into which folder, and write a file for each; False where one session is meant."""

@@ -54,6 +54,7 @@ class BlockWriter:
     ) -> list[Segment]:
         """`▸ Bash   pytest -x …   exit 1 · 4.2 s`: the notes at the right edge, the text cut to what is between."""
         left = f"{mark} {label}"
+        # The last notes go where they would leave the text less than some 12 cells, and take more than a third.
         while notes and len(" · ".join(notes)) > max(self.width - len(left) - 12, self.width // 3):
             notes = notes[:-1]
         right = " · ".join(notes)

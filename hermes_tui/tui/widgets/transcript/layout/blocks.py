@@ -92,13 +92,33 @@ class _Work:
         self._surroundings()
         message = self.message
         if message.kind == "compaction":
-            self._compaction()
+            above = self.context.above
+            which = f"the {above:,} messages" if above and above > 1 else "the messages"
+            if message.kept_from:
+                which = f"most of {which}"
+            self._gap()
+            text = f"compacted here: {self.layout.agent} no longer sees {which} above"
+            self.out.line("compaction", "compaction-rule", self.out.rule(text, self.palette.rule))
+            if message.content.strip():
+                self._notice("compaction")
         elif message.kind in ("notice", "command", "summary") or (
             message.role == "system" and message.kind == "message"
         ):
             self._notice("system" if message.kind == "message" else message.kind)
         elif message.role == "tool":
-            self._result()
+            result = message.tool_result
+            # A result without its call; of one that its call shows already only what is attached.
+            if result is None or not result.linked:
+                text = output_text(result.output) if result is not None else message.content
+                text = text or message.content
+                name = compact(result.tool_name, 40) if result is not None and result.tool_name else "result"
+                failed = result is not None and result.is_error
+                call = ToolCall(tool_call_id="", tool_name=name, output=text, is_error=failed)
+                style = self.palette.error if failed else self.palette.tool
+                notes = ["no call", *facts(call)]
+                self.out.folded("result", name, style, compact(text), self.palette.target, notes, failed)
+                self.out.body("result", text, self.palette.output)
+            self._attachments()
         else:
             self._said()
 
@@ -126,17 +146,6 @@ class _Work:
         if self.out.pieces or not self.context.first:
             self.out.pieces.append(Piece("", name, [""]))
 
-    def _compaction(self) -> None:
-        above = self.context.above
-        which = f"the {above:,} messages" if above and above > 1 else "the messages"
-        if self.message.kept_from:
-            which = f"most of {which}"
-        self._gap()
-        text = f"compacted here: {self.layout.agent} no longer sees {which} above"
-        self.out.line("compaction", "compaction-rule", self.out.rule(text, self.palette.rule))
-        if self.message.content.strip():
-            self._notice("compaction")
-
     # One-line messages
 
     def _notice(self, label: str) -> None:
@@ -157,27 +166,12 @@ class _Work:
             self.out.body(label, text, style, words=True)
         self._attachments()
 
-    def _result(self) -> None:
-        """A tool's result without its call; of one that its call shows already only what is attached."""
-        result = self.message.tool_result
-        if result is not None and result.linked:
-            self._attachments()
-            return
-        text = output_text(result.output) if result is not None else self.message.content
-        text = text or self.message.content
-        name = compact(result.tool_name, 40) if result is not None and result.tool_name else "result"
-        failed = result is not None and result.is_error
-        call = ToolCall(tool_call_id="", tool_name=name, output=text, is_error=failed)
-        style = self.palette.error if failed else self.palette.tool
-        self.out.folded("result", name, style, compact(text), self.palette.target, ["no call", *facts(call)], failed)
-        self.out.body("result", text, self.palette.output)
-        self._attachments()
-
     # Said by someone
 
     def _said(self) -> None:
         message = self.message
         prose = bool(message.content) or message.kind == "error"
+        # An agent that goes on with nothing but calls and thinking needs no other header.
         if prose or not self.context.continues or not (message.tool_calls or message.thinking):
             self._gap()
             self._header()
@@ -186,7 +180,17 @@ class _Work:
             self.out.folded("think", f"thinking · {label}", self.palette.thinking, "", self.palette.thinking, [])
             self.out.body("think", message.thinking, self.palette.thinking, words=True)
         if message.content:
-            self._prose()
+            style = self.palette.prompt if message.role == "user" else self.palette.prose
+            rows = None
+            if message.kind == "error":
+                style = self.palette.error + Style(bold=False)
+            else:
+                rows = self._markdown(message.content, 2)
+            if rows:
+                under = [list(Segment.apply_style(row, style)) for row in rows]
+                self.out.pieces.append(Piece("prose", "prose", under, indent=2))
+            else:
+                self.out.text("prose", "prose", message.content, style, indent=2, words=True)
         self._attachments()
         for index, call in enumerate(message.tool_calls):
             self._tool(f"tool{index}", call)
@@ -200,15 +204,6 @@ class _Work:
             name, style = "you", palette.user
         else:
             name, style = self.layout.agent, palette.meta if again else palette.agent
-        said = " · ".join(self._header_facts())
-        row = [Segment(fit(name, self.width), style)]
-        room = self.width - width_of(name) - 2
-        if said and room > 3:
-            row.append(Segment("  " + fit(said, room), palette.meta))
-        self.out.line("prose", "header", row)
-
-    def _header_facts(self) -> list[str]:
-        message = self.message
         said: list[str] = []
         if message.timestamp is not None:
             local = self.layout.clock.local(message.timestamp)
@@ -224,18 +219,11 @@ class _Work:
             said.append(f"{count(given)} in{cached} {count(usage.output_tokens)} out")
         if message.cost is not None:
             said.append(priced(message.cost))
-        return said
-
-    def _prose(self) -> None:
-        message = self.message
-        style = self.palette.prompt if message.role == "user" else self.palette.prose
-        if message.kind == "error":
-            style = self.palette.error + Style(bold=False)
-        elif rows := self._markdown(message.content, 2):
-            under = [list(Segment.apply_style(row, style)) for row in rows]
-            self.out.pieces.append(Piece("prose", "prose", under, indent=2))
-            return
-        self.out.text("prose", "prose", message.content, style, indent=2, words=True)
+        row = [Segment(fit(name, self.width), style)]
+        room = self.width - width_of(name) - 2
+        if said and room > 3:
+            row.append(Segment("  " + fit(" · ".join(said), room), palette.meta))
+        self.out.line("prose", "header", row)
 
     def _markdown(self, text: str, indent: int) -> list[list[Segment]] | None:
         return None if self.layout.raw else self.layout.markdown.render(text, min(self.width - indent, _MEASURE))
@@ -268,7 +256,16 @@ class _Work:
             self.out.diff(block, [(mark, line) for mark, line in change.lines])
         else:
             for index, (key, value) in enumerate(given):
-                self._argument(block, index, key, value)
+                name, key = f"{block}.arg{index}", compact(key, 30)
+                if "\n" not in value and width_of(value) + width_of(key) + BODY + 2 <= self.width:
+                    self.out.line(block, name, self._fact(key, safe(value)))
+                    continue
+                if key:
+                    self.out.line(block, f"{block}.key{index}", self._fact(key, ""))
+                if key in PROSE and (rows := self._markdown(value, BODY + 2)):
+                    self.out.pieces.append(Piece(block, name, rows, indent=BODY + 2))
+                else:
+                    self.out.text(block, name, value, palette.output, indent=BODY + (2 if key else 0))
         if call.subagent_id:
             self.out.line(block, f"{block}.sub", self._fact("session", safe(call.subagent_id)))
         output = output_text(call.output)
@@ -284,15 +281,3 @@ class _Work:
             Segment(key, self.palette.meta),
             Segment("  " + shown if shown else "", self.palette.output),
         ]
-
-    def _argument(self, block: str, index: int, key: str, value: str) -> None:
-        key = compact(key, 30)
-        if "\n" not in value and width_of(value) + width_of(key) + BODY + 2 <= self.width:
-            self.out.line(block, f"{block}.arg{index}", self._fact(key, safe(value)))
-            return
-        if key:
-            self.out.line(block, f"{block}.key{index}", self._fact(key, ""))
-        if key in PROSE and (rows := self._markdown(value, BODY + 2)):
-            self.out.pieces.append(Piece(block, f"{block}.arg{index}", rows, indent=BODY + 2))
-            return
-        self.out.text(block, f"{block}.arg{index}", value, self.palette.output, indent=BODY + (2 if key else 0))

@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 from hermes_tui.clock import Clock
 from hermes_tui.tui.widgets.transcript.layout.heights import MessageColumn
-from session_adapters.model import Message
 
 __all__ = ["MessageContext", "context_of"]
 
@@ -57,16 +56,13 @@ def context_of(
         and (above.role, above.kind) == (message.role, message.kind) == ("assistant", "message")
         and (above.visibility, above.inherited) == (message.visibility, message.inherited),
         model=bool(message.model) and message.model != model,
-        day=_is_new_day(above, message, clock),
+        day=message.timestamp is not None
+        and (
+            above is None
+            or above.timestamp is None
+            or clock.local(above.timestamp).date() != clock.local(message.timestamp).date()
+        ),
         divides=above is not None and above.inherited and not message.inherited,
         above=index if message.kind == "compaction" and complete else None,
         branches=branches,
     )
-
-
-def _is_new_day(above: Message | None, message: Message, clock: Clock) -> bool:
-    if message.timestamp is None:
-        return False
-    if above is None or above.timestamp is None:
-        return True
-    return clock.local(above.timestamp).date() != clock.local(message.timestamp).date()

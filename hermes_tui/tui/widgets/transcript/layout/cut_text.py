@@ -81,7 +81,12 @@ def _fold_words(line: str, width: int) -> list[str]:
     narrow = line.isascii()
     start = 0
     while start < len(line):
-        piece = line[start : start + width] if narrow else _fitting(line[start : start + 2 * width], width)
+        if narrow:
+            piece = line[start : start + width]
+        else:
+            # The longest beginning that fits; never empty.
+            ahead = line[start : start + 2 * width]
+            piece = next((part for part in chop_cells(ahead, width) if part), ahead)
         end = start + len(piece)
         if end < len(line) and not line[end].isspace():
             space = piece.rfind(" ")
@@ -93,9 +98,3 @@ def _fold_words(line: str, width: int) -> list[str]:
         while start < len(line) and line[start] == " ":
             start += 1
     return rows or [""]
-
-
-def _fitting(text: str, width: int) -> str:
-    """The longest beginning of `text` that fits; never empty."""
-    chopped = chop_cells(text, width)
-    return next((piece for piece in chopped if piece), text)

@@ -114,6 +114,7 @@ class MessageColumn:
             entry = MessageHeight(message, estimate(message, width))
             if offset < len(old) and old[offset].message.id == message.id:
                 entry.levels = old[offset].levels
+                # The height of before is the better estimate; that of a hidden one is exactly 0.
                 entry.height = entry.height and old[offset].height
             new.append(entry)
         self.entries[first:] = new

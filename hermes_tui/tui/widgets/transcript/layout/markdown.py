@@ -37,6 +37,7 @@ _DEEPEST = 17
 
 
 class _Heading(markdown.Heading):
+    # Rich would centre the first level.
     LEVEL_ALIGN = dict.fromkeys(("h1", "h2", "h3", "h4", "h5", "h6"), "left")
 
 
@@ -139,8 +140,19 @@ class MarkdownRows:
         if len(tokens) > _MOST_TOKENS or not _fits(tokens, width):
             return None
         self.count += 1
-        for token in tokens:
-            _flatten(token.children)
+        for child in (child for token in tokens for child in token.children or ()):
+            # Images become their text, soft line breaks hard ones; all of it safe.
+            if child.type == "softbreak":
+                child.type = "hardbreak"
+            elif child.type == "image":
+                child.type, child.tag = "text", ""
+                alt, address = child.content, child.attrs.get("src", "")
+                child.content = f"[image: {alt}] ({address})" if alt else f"[image] ({address})"
+                child.children = None
+            # Character references are decoded by now (`&#x202e;`), and addresses were never looked at.
+            child.content = safe(child.content)
+            if "href" in child.attrs:
+                child.attrs["href"] = safe(str(child.attrs["href"]))
         options = self._console.options.update(width=width, height=None)
         document = self._document.of(tokens)
         try:
@@ -159,30 +171,11 @@ def _fits(tokens: list[Token], width: int) -> bool:
         deepest = max(deepest, token.level)
         if token.type in ("thead_open", "thead_close"):
             in_head = token.type == "thead_open"
-            columns = max(columns, 0)
             heads = 0
         elif token.type == "th_open" and in_head:
             heads += 1
             columns = max(columns, heads)
     return deepest <= _DEEPEST and deepest * 3 + 8 <= width and columns * 6 <= width
-
-
-def _flatten(children: list[Token] | None) -> None:
-    """Images become their text, soft line breaks hard ones; all of it safe."""
-    for child in children or ():
-        if child.type == "softbreak":
-            child.type = "hardbreak"
-        elif child.type == "image":
-            child.type, child.tag = "text", ""
-            alt = child.content
-            child.content = (
-                f"[image: {alt}] ({child.attrs.get('src', '')})" if alt else f"[image] ({child.attrs.get('src', '')})"
-            )
-            child.children = None
-        # Character references are decoded by now (`&#x202e;`), and addresses were never looked at.
-        child.content = safe(child.content)
-        if "href" in child.attrs:
-            child.attrs["href"] = safe(str(child.attrs["href"]))
 
 
 def _is_blank(row: list[Segment]) -> bool:

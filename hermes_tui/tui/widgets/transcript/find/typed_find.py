@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+from asyncio import sleep
 from functools import partial
+from time import monotonic
 from typing import TYPE_CHECKING
 
-from hermes_tui.tui.widgets.transcript.finder import TranscriptFinder
+from hermes_tui.tui.widgets.transcript.find.finder import TranscriptFinder
 from hermes_tui.tui.widgets.transcript.open_transcript import TranscriptHost
 from hermes_tui.tui.widgets.transcript.whole_session import WholeSession
 from hermes_tui.tui.workers.coroutines import run_beside
 
 if TYPE_CHECKING:
-    from hermes_tui.tui.widgets.transcript.session_find import SessionFind
+    from hermes_tui.tui.widgets.transcript.find.session_find import SessionFind
     from hermes_tui.tui.widgets.transcript.view import Bookmark
 
 __all__ = ["TypedFind"]
+
+_PATIENCE, _TURN = 1.0, 0.02
+"""Seconds for which it is waited until it is known whether there is a match, and between two looks at that."""
 
 
 class TypedFind:
@@ -48,22 +53,30 @@ class TypedFind:
         if found is None or found.text != text:
             from hermes_tui.sessions.query import parse
             from hermes_tui.sessions.search.within import Within
-            from hermes_tui.tui.widgets.transcript.session_find import SessionFind
+            from hermes_tui.tui.widgets.transcript.find.session_find import SessionFind
 
             self.end()
             self.found = found = SessionFind(text, Within(parse(text, typing=True), opened.summary))
-            self._finder.light(found.within, own=True, may_be_elsewhere=partial(self._is_elsewhere, found))
+            self._finder.light(found.within, own=True, elsewhere=partial(self._is_elsewhere, found))
             run_beside(self._pane, partial(self._count, found), "transcript.count", exclusive=True)
-        elif opened.view.bookmark() != self._began and self._is_at_match(found):
-            return
+        elif (
+            opened.view.bookmark() != self._began
+            and opened.view.is_ready
+            and found.within.places([opened.view.column.entries[opened.view.cursor.entry].message])
+        ):
+            return  # it is found, and not only what was typed before
         if self._began is not None:
             entries = opened.view.column.entries
             entry = self._began.cursor[0]
             at = entries.index(entry) if entry in entries else opened.view.cursor.entry
             self._finder.find_near(at, self._go_back, reads_on=last)
 
-    def _is_elsewhere(self, found: SessionFind) -> bool:
-        """Not all matches are known, or one is not loaded."""
+    async def _is_elsewhere(self, found: SessionFind) -> bool:
+        """Whether a match is not loaded, or may be: all that is earlier would be loaded for a word that nobody said,
+        which the count mostly knows in a moment."""
+        until = monotonic() + _PATIENCE
+        while not (found.counted or found.places or found.stopped) and monotonic() < until:  # noqa: ASYNC110
+            await sleep(_TURN)
         return not found.counted or not {one.id for one in self._pane.opened.messages}.issuperset(found.places)
 
     def _go_back(self) -> None:
@@ -72,11 +85,6 @@ class TypedFind:
         if self._began is not None:
             self._pane.opened.view.come_back(self._began)
         self._pane.settle()
-
-    def _is_at_match(self, found: SessionFind) -> bool:
-        """It is found, and not only what was typed before."""
-        view = self._pane.opened.view
-        return view.is_ready and bool(found.within.places([view.column.entries[view.cursor.entry].message]))
 
     def session_opened(self) -> None:
         """Find in it what was typed ahead."""

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 import apsw
 
-from session_adapters.openclaw.events import ClawColumns, archive_of
+from session_adapters.openclaw.database.events import ClawColumns, archive_of
 from session_adapters.openclaw.records import ENTRY, NODES, WINDOWS, IndexEntry, KeyNode, TranscriptWindow
 from session_adapters.reading.bounds import TOO_LARGE, Stint
 from session_adapters.reading.sqlite import DatabaseUnreadable, read_database
@@ -76,13 +77,30 @@ def _sessions_of(
     connection: apsw.Connection, schema: ClawColumns, note: Note, wanted: str | None, stint: Stint
 ) -> Iterator[ClawFacts]:
     owner = None if wanted is None else _owner(connection, schema, wanted)
-    nodes = _nodes(connection, schema, note, owner, stint)
+    nodes: dict[str, KeyNode] = {}
+    if {"session_key", "current_session_id"} <= schema.nodes:
+        query = f"SELECT {NODES.select(schema.nodes)} FROM session_nodes"  # noqa: S608 - names are ours
+        try:
+            for node in NODES.listed(
+                _of_owner(connection, "session_nodes", query, owner), "session_nodes", note, stint
+            ):
+                nodes[node.session_key] = node
+        except DAMAGE as error:
+            note("table session_nodes", f"a part of it is damaged, keys of sessions are missing ({error})")
+    elif schema.nodes:
+        note("table session_nodes", "it has no columns for key and session")
     windows: dict[str, list[TranscriptWindow]] = {}
-    for window in _windows(connection, schema, note, owner, stint):
-        windows.setdefault(window.session_key, []).append(window)
+    if {"session_id", "session_key"} <= schema.windows:
+        query = f"SELECT {WINDOWS.select(schema.windows)} FROM session_windows"  # noqa: S608 - names are ours
+        try:
+            rows = _of_owner(connection, "session_windows", query, owner)
+            for window in WINDOWS.listed(rows, "session_windows", note, stint):
+                windows.setdefault(window.session_key, []).append(window)
+        except DAMAGE as error:  # those so far stay
+            note("table session_windows", f"a part of it is damaged, earlier windows are missing ({error})")
     known = {window.session_id for some in windows.values() for window in some}
     known |= {node.current_session_id for node in nodes.values()}
-    asked = known if wanted is None else known | {wanted}
+    asked = known if wanted is None else known | {wanted}  # a window that was lost has its own id alone
     counts = _counts(connection, schema, note, asked, stint if wanted is None else None)
     for key in {**nodes, **windows}:
         if wanted is None and stint.over:
@@ -121,7 +139,12 @@ def _of_key(
     ids = [window.session_id for window in windows]
     order = [id_ for id_ in ids if id_ != current] + ([current] if current else [])
     by_id = {window.session_id: window for window in windows}
-    entry = _entry(node)
+    entry = _NO_ENTRY
+    if node is not None and node.entry_json:
+        try:
+            entry = ENTRY.one(node.entry_json.encode())
+        except ValueError:
+            entry = _NO_ENTRY  # the columns say most of it again
     forked_at = None
     if node is not None and (node.fork_source_session_key or node.fork_source_session_id):
         times = [time for time in (node.created_at, *(window.created_at for window in windows)) if time]
@@ -141,21 +164,15 @@ def _of_key(
         previous, first, began = id_, first or id_, None
 
 
-def _entry(node: KeyNode | None) -> IndexEntry:
-    if node is None or not node.entry_json:
-        return _NO_ENTRY
-    try:
-        return ENTRY.one(node.entry_json.encode())
-    except ValueError:
-        return _NO_ENTRY  # the columns say most of it again
-
-
 def _is_repeated(
     connection: apsw.Connection, schema: ClawColumns, session_id: str, later: list[str], count: int
 ) -> bool:
     """Whether a later window has all that was said in this one: rewinding copies everything."""
     if not count:
-        return not _has_cold(connection, schema, session_id)
+        if "session_id" not in schema.cold:
+            return True
+        query = "SELECT 1 FROM session_transcript_cold_archives WHERE session_id = ?"
+        return next(connection.execute(query, (session_id,)), None) is None
     if not {"session_id", "event_id", "event_type"} <= schema.identities or not later:
         return False
     query = (
@@ -164,38 +181,6 @@ def _is_repeated(
         " WHERE other.session_id IN (SELECT value FROM json_each(?2)) AND other.event_id = one.event_id)"
     )
     return not next(connection.execute(query, (session_id, json.dumps(later))))[0]
-
-
-def _nodes(
-    connection: apsw.Connection, schema: ClawColumns, note: Note, owner: str | None, stint: Stint
-) -> dict[str, KeyNode]:
-    if not {"session_key", "current_session_id"} <= schema.nodes:
-        if schema.nodes:
-            note("table session_nodes", "it has no columns for key and session")
-        return {}
-    query = f"SELECT {NODES.select(schema.nodes)} FROM session_nodes"  # noqa: S608 - names are ours
-    found: dict[str, KeyNode] = {}
-    try:
-        for node in NODES.listed(_of_owner(connection, "session_nodes", query, owner), "session_nodes", note, stint):
-            found[node.session_key] = node
-    except DAMAGE as error:
-        note("table session_nodes", f"a part of it is damaged, keys of sessions are missing ({error})")
-    return found
-
-
-def _windows(
-    connection: apsw.Connection, schema: ClawColumns, note: Note, owner: str | None, stint: Stint
-) -> list[TranscriptWindow]:
-    if not {"session_id", "session_key"} <= schema.windows:
-        return []
-    query = f"SELECT {WINDOWS.select(schema.windows)} FROM session_windows"  # noqa: S608 - names are ours
-    found: list[TranscriptWindow] = []
-    try:
-        rows = _of_owner(connection, "session_windows", query, owner)
-        found.extend(WINDOWS.listed(rows, "session_windows", note, stint))
-    except DAMAGE as error:
-        note("table session_windows", f"a part of it is damaged, earlier windows are missing ({error})")
-    return found
 
 
 def _of_owner(connection: apsw.Connection, table: str, query: str, owner: str | None) -> Iterator[tuple[Any, ...]]:
@@ -213,7 +198,15 @@ def _counts(
         note("table transcript_events", "it is missing or has no columns for session and event")
         return {}
     asked = "SELECT session_id, count(*), max(seq) FROM transcript_events"
-    leaves = _leaves(connection, schema, ids)
+    leaves: dict[str, tuple[str | None, int | None]] = {}
+    if {"session_id", "indexed_seq", "leaf_event_id", "needs_rebuild"} <= schema.indexed:
+        query = (
+            "SELECT session_id, leaf_event_id, indexed_seq FROM session_transcript_index_state"
+            " WHERE needs_rebuild = 0 AND session_id IN (SELECT value FROM json_each(?))"
+        )
+        with suppress(*DAMAGE):  # a help, not the truth: the events tell the leaf too
+            known = connection.execute(query, (json.dumps(sorted(ids)),))
+            leaves = {row[0]: (as_text(row[1]), as_int(row[2])) for row in known}
     if of_all is None:
         query = f"{asked} WHERE session_id IN (SELECT value FROM json_each(?)) GROUP BY session_id"  # noqa: S608
         rows = list(connection.execute(query, (json.dumps(sorted(ids)),)))
@@ -243,30 +236,7 @@ def _counted(connection: apsw.Connection, asked: str, session_id: str) -> tuple[
     return session_id, count, last
 
 
-def _leaves(
-    connection: apsw.Connection, schema: ClawColumns, ids: set[str]
-) -> dict[str, tuple[str | None, int | None]]:
-    if not {"session_id", "indexed_seq", "leaf_event_id", "needs_rebuild"} <= schema.indexed:
-        return {}
-    query = (
-        "SELECT session_id, leaf_event_id, indexed_seq FROM session_transcript_index_state"
-        " WHERE needs_rebuild = 0 AND session_id IN (SELECT value FROM json_each(?))"
-    )
-    try:
-        rows = connection.execute(query, (json.dumps(sorted(ids)),))
-        return {row[0]: (as_text(row[1]), as_int(row[2])) for row in rows}
-    except DAMAGE:
-        return {}  # a help, not the truth: the events tell the leaf too
-
-
 # Archives ----------------------------------------------------------------------------------------------------
-
-
-def _has_cold(connection: apsw.Connection, schema: ClawColumns, session_id: str) -> bool:
-    if "session_id" not in schema.cold:
-        return False
-    query = "SELECT 1 FROM session_transcript_cold_archives WHERE session_id = ?"
-    return next(connection.execute(query, (session_id,)), None) is not None
 
 
 def _archived(

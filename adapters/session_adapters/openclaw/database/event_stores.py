@@ -1,11 +1,10 @@
-"""Stores of one session's events: database, packed file or document.
+"""Stores of one session's events, and the one in a database.
 
 Each hands them out by number, as the JSON that Pi's records are.
 """
 
 from __future__ import annotations
 
-import os
 import sys
 from abc import ABC, abstractmethod
 from bisect import bisect_left
@@ -15,10 +14,8 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 import apsw
-import msgspec
 
-from session_adapters.openclaw.database import ClawFacts, sessions_of
-from session_adapters.openclaw.events import (
+from session_adapters.openclaw.database.events import (
     EVENT_LIMIT,
     Archive,
     ClawColumns,
@@ -27,25 +24,27 @@ from session_adapters.openclaw.events import (
     marks_of,
     read_events,
 )
-from session_adapters.openclaw.records import DOCUMENT, ClawDocument
+from session_adapters.openclaw.database.tables import ClawFacts, sessions_of
 from session_adapters.openclaw.rules import ClawShape
 from session_adapters.openclaw.zstd import ZstdError, decompress
-from session_adapters.reading.bounds import DOCUMENT_LIMIT, excess
-from session_adapters.reading.files import file_stamp, read_small
+from session_adapters.reading.bounds import excess
+from session_adapters.reading.files import read_small
 from session_adapters.reading.sqlite import DatabaseMissing, DatabaseUnreadable, database_stamp, read_database
 from session_adapters.reading.sqlite_limits import SESSION_ROWS, Ration, first_of_newest
 from session_adapters.tree.file import Shown, Spot, TreeStore
 from session_adapters.tree.records import ENTRIES, SHAPES
 
 __all__ = [
+    "ARCHIVE_LIMIT",
     "CHUNK",
     "ClawDatabaseStore",
-    "ClawDocumentStore",
     "ClawEvent",
     "ClawStore",
     "Look",
-    "PackedShelf",
     "RowStore",
+    "marks_of_lines",
+    "numbered_lines",
+    "split_lines",
     "unpacked_archive",
     "unpacked_event",
 ]
@@ -141,7 +140,14 @@ class RowStore(ClawShape, TreeStore):
             if not rows:
                 break
             for row in ration.take(row for row in rows if row.number <= wanted[-1]):
-                self._feed(row)
+                if row.reason:
+                    self.damaged[0].add(row.number, row.reason)
+                    continue
+                records, lost = SHAPES.all(row.data)
+                if lost:
+                    self.damaged[0].add(row.number, f"the {self._shelf.place} is damaged")
+                for nth, shape in enumerate(records):
+                    self.note(shape, Spot(0, row.number, len(row.data), nth))
             # Where the next rows cannot be read, it goes on behind these.
             self._stamp, self._look = (), look._replace(marks=look.marks.part(stop=done + ration.taken))
         self.damaged[0].discard(*self._cut)
@@ -158,16 +164,6 @@ class RowStore(ClawShape, TreeStore):
 
     def _from_first(self, look: Look) -> Look:
         return look._replace(marks=look.marks.part(bisect_left(look.marks.numbers, self._first)))
-
-    def _feed(self, row: ClawEvent) -> None:
-        if row.reason:
-            self.damaged[0].add(row.number, row.reason)
-            return
-        records, lost = SHAPES.all(row.data)
-        if lost:
-            self.damaged[0].add(row.number, f"the {self._shelf.place} is damaged")
-        for nth, shape in enumerate(records):
-            self.note(shape, Spot(0, row.number, len(row.data), nth))
 
     def unchanged_so_far(self) -> bool:
         """See `TreeStore.unchanged_so_far`."""
@@ -250,14 +246,14 @@ class ClawDatabaseStore(ClawStore):
         if archive is not None:
             lines = unpacked_archive(archive, self.path)
             self._packed = archive, lines
-            marks = _marks(lines)
+            marks = marks_of_lines(lines)
         earlier = max(0, facts.events - len(marks)) if archive is None and marks else 0
         return Look((facts.session_id, generation), marks, facts.leaf, facts.forked_at, earlier)
 
     def rows(self, start: int, count: int) -> list[ClawEvent]:
         """See `ClawStore.rows`."""
         if self._packed is not None:
-            return _slice(self._packed[1], start, count)
+            return numbered_lines(self._packed[1], start, count)
         window = self._window
 
         def work(connection: apsw.Connection, schema: ClawColumns) -> list[Any]:
@@ -292,97 +288,22 @@ def unpacked_archive(archive: Archive, database: str) -> list[bytes]:
             data = decompress(data, ARCHIVE_LIMIT)
         except ZstdError as error:
             raise OSError(f"its transcript was put away and cannot be read: {error}") from error
-    return _lines(data, stored)
+    return split_lines(data, stored)
 
 
-# In a file ---------------------------------------------------------------------------------------------------
-
-
-class _FileShelf(ClawStore):
-    """A file that is read as a whole."""
-
-    def __init__(self, path: str) -> None:
-        self.path = path
-        self._read: tuple[tuple[int, ...], list[bytes]] | None = None
-
-    @abstractmethod
-    def _load(self) -> list[bytes]:
-        """The events."""
-
-    def stamp(self) -> tuple[int, ...]:
-        """See `ClawStore.stamp`."""
-        return file_stamp(os.stat(self.path))  # noqa: PTH116 - a path as it was listed
-
-    def _events(self) -> list[bytes]:
-        stamp = self.stamp()
-        if self._read is None or self._read[0] != stamp:
-            self._read = stamp, self._load()
-        return self._read[1]
-
-    def look(self) -> Look:
-        """See `ClawStore.look`."""
-        return Look((), _marks(self._events()))
-
-    def rows(self, start: int, count: int) -> list[ClawEvent]:
-        """See `ClawStore.rows`."""
-        return _slice(self._events(), start, count)
-
-
-class PackedShelf(_FileShelf):
-    """A JSONL file packed with Zstandard."""
-
-    place = "line"
-
-    def _load(self) -> list[bytes]:
-        try:
-            packed = read_small(self.path, ARCHIVE_LIMIT)
-            return _lines(decompress(packed, ARCHIVE_LIMIT), len(packed))
-        except ZstdError as error:
-            raise OSError(str(error)) from error
-
-
-class ClawDocumentStore(_FileShelf):
-    """A session of the document's layout: one JSON file (spec 004 §4.2.9)."""
-
-    place = "message"
-
-    def __init__(self, path: str) -> None:
-        super().__init__(path)
-        self.document = ClawDocument()
-
-    def _load(self) -> list[bytes]:
-        try:
-            self.document = DOCUMENT.one(read_small(self.path, DOCUMENT_LIMIT))
-        except ValueError as error:
-            raise OSError("it is not valid JSON of the expected kind") from error
-        return list(_events_of(self.document.messages or []))
-
-
-def _events_of(messages: list[Any]) -> Iterator[bytes]:
-    """The messages as a chain of records without type, the way Pi's document has them; what they cost stands
-    beside the tokens there."""
-    for number, message in enumerate(messages):
-        if not isinstance(message, dict):
-            yield b"?"
-            continue
-        record = {**message, "id": f"message-{number}", "parentId": f"message-{number - 1}" if number else None}
-        usage, cost = message.get("usage"), message.get("cost")
-        if isinstance(cost, dict) and isinstance(cost.get("usd"), int | float):
-            record["usage"] = {**(usage if isinstance(usage, dict) else {}), "cost": cost["usd"]}
-        record.pop("type", None)
-        yield msgspec.json.encode(record)
-
-
-def _lines(data: bytes, stored: int) -> list[bytes]:
+def split_lines(data: bytes, stored: int) -> list[bytes]:
+    """The events of an unpacked transcript, of which so many bytes are stored. Raises `OSError` of too many."""
     most = _LINES + stored // _STORED_LINE
     if data.count(b"\n") > most:
         raise OSError(f"it has more than {most:,} lines in {stored:,} bytes")
     return [line for line in data.split(b"\n") if line.strip()]
 
 
-def _marks(lines: list[bytes]) -> Marks:
+def marks_of_lines(lines: list[bytes]) -> Marks:
+    """What `Look` has of events that are there as a whole."""
     return Marks((number, len(line), hash(line)) for number, line in enumerate(lines))
 
 
-def _slice(lines: list[bytes], start: int, count: int) -> list[ClawEvent]:
+def numbered_lines(lines: list[bytes], start: int, count: int) -> list[ClawEvent]:
+    """Some of them, by number."""
     return [ClawEvent(start + at, line) for at, line in enumerate(lines[start : start + count])]

@@ -8,13 +8,13 @@ from typing import NamedTuple
 
 import apsw
 
-from session_adapters.openclaw.counting import batches
-from session_adapters.openclaw.database import ClawFacts
-from session_adapters.openclaw.event_stores import ClawDatabaseStore, RowStore
-from session_adapters.openclaw.events import ClawColumns, archive_of, marks_of
+from session_adapters.openclaw.database.counting import batches
+from session_adapters.openclaw.database.event_stores import ClawDatabaseStore, RowStore
+from session_adapters.openclaw.database.events import ClawColumns, archive_of, marks_of
+from session_adapters.openclaw.database.tables import ClawFacts
 from session_adapters.openclaw.listing import database_facts
 from session_adapters.openclaw.places import StateDir
-from session_adapters.reading.searchable import SessionTexts, Text, mark_of, texts_of, unchanged
+from session_adapters.reading.searchable import SessionTexts, Text, mark_of, news_of, texts_of, unchanged
 from session_adapters.reading.sqlite import read_database
 from session_adapters.tree.builder import TreeBuilder
 from session_adapters.tree.follower import goes_on
@@ -53,40 +53,35 @@ def new_texts(
     looked: list[_Looked] = []
     for batch in batches(found):
         looked += read_database(path, partial(_looks, batch, state, marks))
-    return (_session_texts(path, one, whole) for one in looked)
+    return (news_of(one.name, one.mark, _added(path, one), whole) for one in looked)
 
 
 def _looks(
     batch: Sequence[ClawFacts], state: StateDir, marks: Mapping[str, str], connection: apsw.Connection
 ) -> list[_Looked]:
     schema = ClawColumns.of(connection)
-    return [_look(connection, schema, one, state.tagged(one.id), marks) for one in batch]
+    looked: list[_Looked] = []
+    for one in batch:
+        name = state.tagged(one.id)
+        generation, events = marks_of(connection, schema, one.session_id)
+        packed = None if events else archive_of(connection, schema, one.session_id, data=False)
+        before = [(one.session_id, generation, one.forked_at, packed)]
+        parts = [*before, *events]
+        mark, known = mark_of(parts), unchanged(marks.get(name, ""), parts) - len(before)
+        if known == len(events):
+            looked.append(_Looked(name, one.id, mark, None, same=True))
+        elif known <= 0:
+            looked.append(_Looked(name, one.id, mark, None))
+        else:
+            first, back = events.numbers[known], events.numbers[max(0, known - LOOK_BACK)]
+            looked.append(_Looked(name, one.id, mark, first, back))
+    return looked
 
 
-def _look(
-    connection: apsw.Connection, schema: ClawColumns, facts: ClawFacts, name: str, marks: Mapping[str, str]
-) -> _Looked:
-    generation, events = marks_of(connection, schema, facts.session_id)
-    packed = None if events else archive_of(connection, schema, facts.session_id, data=False)
-    before = [(facts.session_id, generation, facts.forked_at, packed)]
-    parts = [*before, *events]
-    mark, known = mark_of(parts), unchanged(marks.get(name, ""), parts) - len(before)
-    if known == len(events):
-        return _Looked(name, facts.id, mark, None, same=True)
-    if known <= 0:
-        return _Looked(name, facts.id, mark, None)
-    return _Looked(name, facts.id, mark, events.numbers[known], events.numbers[max(0, known - LOOK_BACK)])
-
-
-def _session_texts(path: str, looked: _Looked, whole: Callable[[str], Iterable[Text]]) -> SessionTexts:
-    texts: Sequence[Text] | None = () if looked.same else _added(path, looked)
-    if texts is None:
-        return SessionTexts(looked.name, looked.mark, True, whole(looked.name))
-    return SessionTexts(looked.name, looked.mark, False, texts)
-
-
-def _added(path: str, looked: _Looked) -> list[Text] | None:
+def _added(path: str, looked: _Looked) -> Sequence[Text] | None:
     """The texts of the new events, where they go on with the branch that the agent was on."""
+    if looked.same:
+        return ()
     if looked.known is None:
         return None
     store = RowStore(ClawDatabaseStore(path, looked.id), first=looked.back)

@@ -12,7 +12,7 @@ from hermes_tui.tui.keymap import bindings
 from hermes_tui.tui.widgets.hints import Hints
 from hermes_tui.tui.widgets.line import Line
 from hermes_tui.tui.widgets.search_box import QueryBox
-from hermes_tui.tui.widgets.transcript.typed_find import TypedFind
+from hermes_tui.tui.widgets.transcript.find.typed_find import TypedFind
 
 __all__ = ["FindBar"]
 

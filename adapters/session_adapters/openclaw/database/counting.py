@@ -9,9 +9,9 @@ import apsw
 
 from session_adapters.growing.sessions import LONG, MOST, KeptSessions, Mark
 from session_adapters.model import SessionSummary
-from session_adapters.openclaw.database import ClawFacts
-from session_adapters.openclaw.event_stores import ClawEvent, unpacked_event
-from session_adapters.openclaw.events import ClawColumns, read_events
+from session_adapters.openclaw.database.event_stores import ClawEvent, unpacked_event
+from session_adapters.openclaw.database.events import ClawColumns, read_events
+from session_adapters.openclaw.database.tables import ClawFacts
 from session_adapters.openclaw.rules import ClawCounts
 from session_adapters.reading.bounds import Stint
 from session_adapters.reading.sqlite_limits import Ration

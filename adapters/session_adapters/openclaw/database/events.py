@@ -19,6 +19,8 @@ __all__ = ["EVENT_LIMIT", "Archive", "ClawColumns", "Marks", "archive_of", "mark
 
 EVENT_LIMIT = 32 << 20
 """Bytes of an event; a larger one is named and never held in memory."""
+_WALKED = 64 << 10
+"""Bytes of an event's text, behind which its time is looked for."""
 
 
 class Marks:
@@ -139,7 +141,9 @@ def marks_of(
     if not schema.has_events:
         return generation, Marks()
     sizes = [f"octet_length({name})" for name in ("event_json", "event_zstd") if name in schema.events]
-    when = ["created_at"] if "created_at" in schema.events else []
+    # What stands behind a text of megabytes takes all of its pages to come to; a rewrite changes the generation too.
+    short = " + ".join(f"coalesce({size}, 0)" for size in sizes)
+    when = [f"CASE WHEN {short} <= {_WALKED} THEN created_at END"] if "created_at" in schema.events else []
     for wanted in (["seq", *sizes, *when], ["seq"]):  # numbers alone stand in the key's index, if a page is damaged
         query = (
             f"SELECT {', '.join(wanted)} FROM transcript_events WHERE session_id = ?"  # noqa: S608
@@ -170,32 +174,25 @@ def read_events(
     damaged page."""
     condition, order = ("seq < ?2", "DESC") if backwards else ("seq >= ?2", "ASC")
     where = f"WHERE session_id = ?1 AND {condition} ORDER BY seq {order} LIMIT ?3"
-    columns_ = _event_columns(schema)
+    texts = [
+        f"CASE WHEN octet_length({name}) <= {EVENT_LIMIT} THEN CAST({name} AS BLOB) END"
+        if name in schema.events
+        else "NULL"
+        for name in ("event_json", "event_zstd")
+    ]
+    columns_ = ", ".join((*texts, "event_utf8_bytes" if "event_utf8_bytes" in schema.events else "NULL"))
     query = f"SELECT seq, {columns_} FROM transcript_events {where}"  # noqa: S608 - names are ours
     bound = (session_id, start, count)
     try:
         rows = held(connection.execute(query, bound))
     except apsw.CorruptError:
         numbers = [row[0] for row in connection.execute(f"SELECT seq FROM transcript_events {where}", bound)]  # noqa: S608
-        rows = [_salvaged(connection, columns_, session_id, number) for number in numbers]
+        one = f"SELECT seq, {columns_} FROM transcript_events WHERE session_id = ? AND seq = ?"  # noqa: S608
+        rows = []
+        for number in numbers:
+            try:
+                rows.append(next(connection.execute(one, (session_id, number)), (number, None, None, None)))
+            except apsw.CorruptError:
+                rows.append((number, None, None, None))
     found = [(as_int(row[0]) or 0, row[1], row[2], as_int(row[3])) for row in rows]
     return found[::-1] if backwards else found
-
-
-def _event_columns(schema: ClawColumns) -> str:
-    parts = [
-        f"CASE WHEN octet_length({name}) <= {EVENT_LIMIT} THEN CAST({name} AS BLOB) END"
-        if name in schema.events
-        else "NULL"
-        for name in ("event_json", "event_zstd")
-    ]
-    parts.append("event_utf8_bytes" if "event_utf8_bytes" in schema.events else "NULL")
-    return ", ".join(parts)
-
-
-def _salvaged(connection: apsw.Connection, columns_: str, session_id: str, number: int) -> tuple[Any, ...]:
-    query = f"SELECT seq, {columns_} FROM transcript_events WHERE session_id = ? AND seq = ?"  # noqa: S608
-    try:
-        return next(connection.execute(query, (session_id, number)), (number, None, None, None))
-    except apsw.CorruptError:
-        return number, None, None, None

@@ -114,10 +114,11 @@ class PartSearch:
                 self._run = None
                 there(part, at)
                 return
+            # All that there is in that direction.
             whole = start if step < 0 else 1 - start
             self._share = abs(part.begins - start) / whole if whole else 1.0
             self._pane.settle()
-            part = await opened.look_beside(step or 1, part)
+            part = await opened.look_beside(step or 1, part)  # from the very beginning it goes down
         if run is self._run and opened is self._pane.opened:
             self._run = None
             nowhere()

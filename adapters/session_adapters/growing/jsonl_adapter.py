@@ -121,25 +121,23 @@ class JsonlAdapter(Adapter):
             return
         if reader is None:
             yield from super().texts(source, report, session_id)
-        elif session_id in (None, reader.session_id):
-            yield from _texts(reader, source, report)
+            return
+        if session_id not in (None, reader.session_id):
+            return
+        try:
+            for _, text in reader.read():
+                yield text
+        except FileNotFoundError:  # removed since it was listed
+            return
+        except OSError as error:
+            report(problem_in(source, f"cannot be read: {reason_of(error)}"))
+        except Rewritten as error:  # while it was read
+            report(problem_in(source, str(error)))
+        report_damage(source, reader.builder.damaged, report, session_id=reader.session_id)
 
     def text_reader(self, source: Source) -> LinesReader | None:
         """See `Adapter.text_reader`. Raises `OSError`."""
         return None
-
-
-def _texts(reader: LinesReader, source: Source, report: Report) -> Iterator[Text]:
-    try:
-        for _, text in reader.read():
-            yield text
-    except FileNotFoundError:  # removed since it was listed
-        return
-    except OSError as error:
-        report(problem_in(source, f"cannot be read: {reason_of(error)}"))
-    except Rewritten as error:  # while it was read
-        report(problem_in(source, str(error)))
-    report_damage(source, reader.builder.damaged, report, session_id=reader.session_id)
 
 
 B = TypeVar("B", bound=Builder)
@@ -259,20 +257,17 @@ class JsonlTranscript(Transcript, Generic[B]):
                     start = self._file.end if step else 0
                     stop = start + PART
                     stop = turn_start(self.builder, fd, stop, PART // 4) if stop < status.st_size else status.st_size
-                self._read_alone(fd, start, stop, status.st_size)
+                self._run(fd, start, stop, 0 if start else sys.maxsize)
+                while self._file.end == start and stop < status.st_size:  # it is less than a line
+                    stop = min(stop + PART, status.st_size)
+                    self._feed(fd, stop)
+                self.messages, self.is_cut = self.builder.messages, stop < status.st_size
+                self.begins = start / max(1, status.st_size)
                 marks = () if start else self.builder.replaying
                 is_changed = bool(marks) and any(marked_lines(fd, self._file.end, status.st_size, marks))
         except OSError:
             return False
         return not (is_changed or (start and self.builder.replays))
-
-    def _read_alone(self, fd: int, start: int, stop: int, size: int) -> None:
-        """Be what stands there in a file of that size, at least a line of it. Raises `OSError`."""
-        self._run(fd, start, stop, 0 if start else sys.maxsize)
-        while self._file.end == start and stop < size:
-            stop = min(stop + PART, size)
-            self._feed(fd, stop)
-        self.messages, self.is_cut, self.begins = self.builder.messages, stop < size, start / max(1, size)
 
     def seek(self, message_id: str, size: int) -> bool:
         """Be what stands around a message: at least `size` messages before and after it, or all there are, none of

@@ -125,9 +125,9 @@ class Calls:
 
         self._packed.append(packed)
         known = self._known = Hashes() if isinstance(self._known, frozenset) else self._known
-        for key in first:
-            known.add(hash(key))
-            del self._fresh[key]
+        for one in first:
+            known.add(hash(one))
+            del self._fresh[one]
 
     def copy(self) -> Calls:
         """Another one, to which others may be added."""

@@ -73,17 +73,7 @@ def jump(
         raise CannotJump(f"this terminal is not in tmux; the session is in {pane.name}: {attach_line(pane)}")
     if Path(own).resolve() != Path(pane.socket).resolve():
         raise CannotJump(f"the session is in {pane.name} of another tmux server: {attach_line(pane)}")
-    if not client:  # the terminal in which the key was pressed
-        own_pane = variables.get("TMUX_PANE", "")
-        form = _BETWEEN.join(f"#{{{name}}}" for name in _CLIENT)
-        lines = [line.split(_BETWEEN) for line in _run(tmux, pane.socket, "list-clients", "-F", form).splitlines()]
-        clients = [_Client(name, int(at or 0), session, shown) for name, at, session, shown in lines]
-        if own_pane:
-            sessions = {one.session for one in panes if one.socket == pane.socket and one.id == own_pane}
-            clients = [one for one in clients if one.session in sessions]
-        if not clients:
-            raise CannotJump("no terminal is attached to the tmux session that this runs in")
-        client = max(clients, key=lambda one: (one.pane == own_pane, one.activity)).name
+    client = client or _client(tmux, pane.socket, panes, variables.get("TMUX_PANE", ""))
     steps = (
         ("select-window", "-t", pane.id),
         ("select-pane", "-t", pane.id),
@@ -99,6 +89,19 @@ def attach_line(pane: Pane) -> str:
     return shlex.join(
         ["tmux", "-S", pane.socket, "attach-session", "-t", f"{pane.session}:{pane.window}.{pane.number}"]
     )
+
+
+def _client(tmux: str, socket: str, panes: Sequence[Pane], own_pane: str) -> str:
+    """The terminal in which the key was pressed."""
+    form = _BETWEEN.join(f"#{{{name}}}" for name in _CLIENT)
+    lines = [line.split(_BETWEEN) for line in _run(tmux, socket, "list-clients", "-F", form).splitlines()]
+    clients = [_Client(name, int(at or 0), session, pane) for name, at, session, pane in lines]
+    if own_pane:
+        sessions = {pane.session for pane in panes if pane.socket == socket and pane.id == own_pane}
+        clients = [one for one in clients if one.session in sessions]
+    if not clients:
+        raise CannotJump("no terminal is attached to the tmux session that this runs in")
+    return max(clients, key=lambda one: (one.pane == own_pane, one.activity)).name
 
 
 def _found(pid: int, panes: Sequence[Pane], proc: Path) -> Pane:

@@ -24,7 +24,7 @@ def open_tui(settings: Settings) -> int:
     """Run the terminal program until the user leaves it; its exit code. Raises `ValidationError` without a
     terminal."""
     require_terminal()
-    import_without("hashlib", "_hashlib")  # before anything that needs it
+    import_without("hashlib", "_hashlib", "_md5")  # before anything that needs it
     from hermes_tui.cli.home_option import manager_of
 
     config = settings.config()

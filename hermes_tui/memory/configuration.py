@@ -207,9 +207,9 @@ def _agent(
     if not isinstance(found, dict):
         return AgentMemory(session_store=store, working=working)
     named = _vector_store(entry, vectors, place)
-    place += ".memory.longterm"
+    inside = f"{place}.memory.longterm"
     backend = found.get("backend", "qdrant")
-    inner = _converted(found.get(str(backend)) or {}, _Place, f"{place}.{backend}")
+    inner = _converted(found.get(str(backend)) or {}, _Place, f"{inside}.{backend}")
     below = {name: text for name in inner.__struct_fields__ if (text := getattr(inner, name))}
     # What stands within `qdrant` goes before what the agent names in Hector's own way.
     if backend == "qdrant" and not (inner.url or inner.path):
@@ -217,9 +217,9 @@ def _agent(
     embedder = found.get("embedder", entry.get("embedder"))
     if isinstance(embedder, str):
         if embedder not in embedders:
-            raise ValidationError(f"{place}.embedder: there is no {embedder}.")
+            raise ValidationError(f"{inside}.embedder: there is no {embedder}.")
         embedder = embedders[embedder]
-    long_term = _converted({**below, **found, "embedder": embedder or {}}, LongTermSettings, place)
+    long_term = _converted({**below, **found, "embedder": embedder or {}}, LongTermSettings, inside)
     return AgentMemory(session_store=store, working=working, long_term=long_term)
 
 

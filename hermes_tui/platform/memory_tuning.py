@@ -41,12 +41,18 @@ def give_back() -> None:
         _library().malloc_trim(0)
 
 
-def import_without(name: str, without: str) -> None:
+def import_without(name: str, without: str, instead: str | None = None) -> None:
     """Import a module as where it finds no `without`. asyncio loads the TLS library and hashlib the one for
     cryptography where they are there: 8 MB and 25 ms of each start, for nothing. The screen and its helpers speak to
-    no network, and hashlib has the usual functions itself. Whoever imports `ssl` later gets it as ever."""
+    no network, and hashlib has the usual functions itself, but where Python was built without them (Fedora): where
+    there is no `instead`, nothing happens. Whoever imports `ssl` later gets it as ever."""
     if without in sys.modules or name in sys.modules:
         return
+    if instead is not None:
+        try:
+            import_module(instead)
+        except ImportError:
+            return
     sys.modules[without] = None  # type: ignore[assignment]
     try:
         import_module(name)

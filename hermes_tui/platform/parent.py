@@ -61,6 +61,6 @@ def end_with_parent(parent: int, grace: float = 0.0) -> None:
 
 if __name__ == "__main__":
     end_with_parent(int(sys.argv[1]), _GRACE)
-    import_without("hashlib", "_hashlib")
+    import_without("hashlib", "_hashlib", "_md5")
     sys.argv = sys.argv[2:]
     runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)

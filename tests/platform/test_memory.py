@@ -5,6 +5,8 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import pytest
+
 from hermes_tui.platform.memory_tuning import Life
 
 GIVE_BACK = """
@@ -62,6 +64,29 @@ def test_what_was_read_is_not_kept_beside_what_is() -> None:
         for how in ("small", "usual")
     )
     assert small < 4_000_000, (small, usual)
+
+
+HASHES = """
+import sys
+sys.modules.update(dict.fromkeys(sys.argv[1:]))
+from hermes_tui.platform.memory_tuning import import_without
+import_without("hashlib", "_hashlib", "_md5")
+import hashlib
+print(hashlib.md5(b"").hexdigest(), hashlib.sha256(b"").hexdigest()[:8], "_hashlib" in sys.modules)
+"""
+
+
+@pytest.mark.parametrize(
+    "absent",
+    [
+        pytest.param((), id="usual"),
+        pytest.param(("_md5", "_sha1", "_sha2", "_sha256", "_sha512"), id="Fedora's Python"),
+    ],
+)
+def test_hashes_are_there_however_python_was_built(absent: tuple[str, ...]) -> None:
+    ran = subprocess.run([sys.executable, "-c", HASHES, *absent], capture_output=True, text=True, check=True)
+    assert ran.stdout.split() == ["d41d8cd98f00b204e9800998ecf8427e", "e3b0c442", str(bool(absent))]
+    assert ran.stderr == ""
 
 
 def test_a_process_that_has_grown_is_better_started_anew() -> None:

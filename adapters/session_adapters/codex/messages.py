@@ -105,13 +105,7 @@ class CodexBuilder(TokenBuilder):
             self.newest = max(self.newest or when, when)
         payload = record.payload
         if self._spoken is not None and (payload is None or payload.role != "assistant"):
-            # No item follows that repeats what an event said: it is shown from there.
-            (text, item_id, said_at), self._spoken = self._spoken, None
-            if text:
-                index = self._reply(item_id, said_at, above=("content", "tool_calls"))
-                message = self.messages[index]
-                self.change(index, replace(message, content=text, timestamp=said_at or message.timestamp))
-                self._said = index
+            self._show_spoken(*self._spoken)
         if payload is None:
             if record.record_type is None and (record.type is not None or record.role is not None):
                 self._item(record, when, bare=True)
@@ -131,6 +125,15 @@ class CodexBuilder(TokenBuilder):
             self.count_record(payload.response_id, payload.usage, payload.thread_token_usage)
         elif record.type == "compacted":
             self._compacted(payload.message or "", when)
+
+    def _show_spoken(self, text: str, item_id: str, when: datetime | None) -> None:
+        """No item follows that repeats what an event said: it is shown from there."""
+        self._spoken = None
+        if text:
+            index = self._reply(item_id, when, above=("content", "tool_calls"))
+            message = self.messages[index]
+            self.change(index, replace(message, content=text, timestamp=when or message.timestamp))
+            self._said = index
 
     def _context(self, model: str | None, cwd: str | None) -> None:
         self.model = model or self.model

@@ -69,10 +69,9 @@ class Replay:
             or hash(turn.id) in self._gone
             or any(hash(one.tool_call_id) in self._gone_calls for one in turn.results)
         )
-        entry = self._view.get(turn.id)
-        known = self._known.get(turn.id) if entry is None else None
-        if known is not None and known.state == "live":
-            entry = known  # it once had this id and still stands, under another
+        known = self._known.get(turn.id)
+        # It may once have had this id and still stand, under another.
+        entry = self._view.get(turn.id) or (known if known is not None and known.state == "live" else None)
         if entry is not None:
             entry.turn = merged(entry.turn, turn, restored=False)
             self._note(entry)

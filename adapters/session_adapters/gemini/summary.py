@@ -173,11 +173,6 @@ def summary_of(source: Source, found: GeminiSurvey, cwd: str | None) -> SessionS
     preview = sums.first_prompt
     newest = facts.newest if found.newest else datetime.fromtimestamp(source.modified, UTC)
     created = facts.started or facts.oldest or newest or EPOCH
-    if not cwd:
-        # The first of the workspace's, which a helper's header or the description for the model names.
-        named = None if facts.directories else _WORKSPACE.search(facts.context)
-        first = facts.directories[0] if facts.directories else named[1].strip() if named else None
-        cwd = None if first is None else scrub(first)
     return SessionSummary(
         **sums.fold.fields(),
         agent="gemini",
@@ -185,7 +180,7 @@ def summary_of(source: Source, found: GeminiSurvey, cwd: str | None) -> SessionS
         title=one_line(facts.summary or preview),
         created_at=created,
         updated_at=newest or created,
-        cwd=cwd,
+        cwd=cwd or _directory(facts),
         kind=kind,
         parent_id=parent,
         preview=one_line(preview, 200),
@@ -195,6 +190,14 @@ def summary_of(source: Source, found: GeminiSurvey, cwd: str | None) -> SessionS
         warnings=len(found.builder.damaged),
         raw=_raw(source, facts, sums),
     )
+
+
+def _directory(facts: GeminiFacts) -> str | None:
+    """The first of the workspace's, which a helper's header or the description for the model names."""
+    if facts.directories:
+        return scrub(facts.directories[0])
+    named = _WORKSPACE.search(facts.context)
+    return scrub(named[1].strip()) if named else None
 
 
 def _raw(source: Source, facts: GeminiFacts, sums: _Sums) -> dict[str, Any]:

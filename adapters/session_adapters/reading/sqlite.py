@@ -36,12 +36,12 @@ from session_adapters.reading.copying.side_files import (
     Files,
     Moved,
     database_uri,
+    has_log,
     look,
     prepare,
     stat_of,
 )
 from session_adapters.reading.damaged_places import reason_of
-from session_adapters.reading.files import open_file
 from session_adapters.reading.sqlite_limits import DatabaseRefused, DatabaseUnreadable, guard
 from session_adapters.text import one_line
 
@@ -68,8 +68,6 @@ READ_TIMEOUT = 60.0
 OPENING_SECONDS = 1.5
 """Seconds that the processor may work to open one state of a database that a log was left beside: without a program
 that has both open, each read goes through the whole log first."""
-_MAGIC = 0x377F0682
-"""Begins a log; with the last bit set its checksums are big-endian. Format: sqlite.org/fileformat2.html#walformat."""
 TRIES = 8
 """How often a read is repeated because the files moved under it."""
 
@@ -213,7 +211,7 @@ def _read_once(path: str, files: Files, read: Callable[[apsw.Connection], T], de
             if waited and look(path) != files:
                 raise Moved
             return _checked(path, files, lambda: _run(database_uri(path, "immutable=1"), read, deadline, files.bytes))
-    if files.has_wal and files.shm and not files.has_journal and _is_log(f"{path}-wal"):
+    if files.has_wal and files.shm and not files.has_journal and has_log(path):
         try:
             with _hold(files.database[:2], "locking"):
                 now = look(path)
@@ -226,16 +224,6 @@ def _read_once(path: str, files: Files, read: Callable[[apsw.Connection], T], de
             pass
     with copied(path, files) as copy:
         return _run(database_uri(copy, "mode=rw"), read, deadline, files.bytes)
-
-
-def _is_log(path: str) -> bool:
-    """Whether a file begins as a log does. Where it does not, but its shared memory is there, as of a program that
-    died, SQLite looks for the beginning for ten seconds, and nothing can break that off."""
-    try:
-        with open_file(path) as fd:
-            return int.from_bytes(os.pread(fd, 4, 0), "big") & ~1 == _MAGIC
-    except OSError:
-        return True  # gone meanwhile, or not to be read: SQLite says so
 
 
 class _Opening:

@@ -272,7 +272,7 @@ class Catalogue:
         """Read the cache file once."""
         if self._saved.is_loaded:
             return
-        for entry in self._saved.load():
+        for entry in self._saved.load(self._agents):
             state = self._agents.get(entry.source.agent)
             if state is None:
                 self._foreign.append(entry)  # of an agent left out this time: kept for the next

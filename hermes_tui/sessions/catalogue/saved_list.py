@@ -43,12 +43,12 @@ class SavedList:
             self._picture = (cache.load_picture(self._path) if self._path else None) or cache.FirstPicture()
         return self._picture
 
-    def load(self) -> Iterator[cache.CachedSource]:
-        """What each source held then; once."""
+    def load(self, agents: Collection[str]) -> Iterator[cache.CachedSource]:
+        """What each source held then, of other agents than these as well; once."""
         self.is_loaded = True
         found = False
         for entry in cache.load(self._path, self._picture or cache.FirstPicture()) if self._path else ():
-            found = True
+            found = found or entry.source.agent in agents
             yield entry
         if self._picture is not None and not self._picture.sessions:
             self._is_outdated = found  # the picture is lost, or there was none yet

@@ -34,14 +34,14 @@ from session_adapters.model import Cost, SessionSummary, unified_id
 from session_adapters.text import scrub
 from session_adapters.usage import Usage
 
-__all__ = ["CostCache"]
+__all__ = ["NOT_TWICE", "CostCache"]
 
 _QUICK = 32 << 20
 """Bytes, at most, that a face reads itself; a process of its own takes half a second before it reads any."""
 _ENCODER = msgspec.msgpack.Encoder()
 _SUMMARY = msgspec.msgpack.Decoder(SpendSummary)
 _PRICES = msgspec.msgpack.Decoder(SpendPrices)
-_NOT_TWICE = 20_000
+NOT_TWICE = 20_000
 """Rows of a sheet that is let go of before there is the next: who asks for it meanwhile waits."""
 _FEW = 8
 """Sessions of one source whose calls are decoded anew for each: a long one has thousands of them."""
@@ -59,8 +59,6 @@ class CostCache:
         self._work = threading.RLock()  # whoever holds it asks for `last` and `prices`, which take it, too
         """Held while something is added up."""
         self._sheet: SpendSummary | None = None
-        self._emptied: SpendSummary | None = None
-        """What stands in the place of a very long sheet until there is another."""
         self._prices: Prices | None = None
         self._books: dict[str, _Book] = {}
         self._unreadable = Unreadable[Key]()
@@ -83,10 +81,12 @@ class CostCache:
                         self._unreadable.failed(key_of(new.source), new.source)
                 self._unreadable.keep({key_of(one.source) for one in counted if one.call_problems})
                 self._catalogue.update(changed)
-                if len(self.last().rows) > _NOT_TWICE:
-                    self._sheet = self._emptied = replace(self.last(), key=b"", rows=())
-                sheet = self._sheet = self._kept(self._add_up(counted, sessions, runs))
-                self._split, self._emptied = _NO_CALLS, None
+                before = self.last()
+                if len(before.rows) > NOT_TWICE:
+                    self._sheet = None  # two such are too much
+                    before = replace(before, rows=())
+                sheet = self._sheet = self._kept(self._add_up(counted, sessions, runs, before))
+                self._split = _NO_CALLS
             return sheet
 
     def some(self, sessions: Sequence[SessionSummary]) -> Mapping[str, Cost | None]:
@@ -143,9 +143,8 @@ class CostCache:
 
     def last(self) -> SpendSummary:
         """The sheet as it was last made, by this process or an earlier one."""
-        sheet = self._sheet
-        if sheet is not None and sheet is not self._emptied:
-            return sheet
+        if (made := self._sheet) is not None:
+            return made
         with self._work:
             if self._sheet is None:
                 self._sheet = self._decoded(_SUMMARY)
@@ -256,7 +255,11 @@ class CostCache:
         return sheet if problem is None else replace(sheet, problems=(*sheet.problems, problem))
 
     def _add_up(
-        self, entries: Sequence[CachedSource], sessions: Sequence[SessionSummary], index: RunIndex
+        self,
+        entries: Sequence[CachedSource],
+        sessions: Sequence[SessionSummary],
+        index: RunIndex,
+        before: SpendSummary,
     ) -> SpendSummary:
         runs = index.by_session()
         by_id = {one.unified_id: one for one in sessions}
@@ -264,9 +267,9 @@ class CostCache:
         told = {name: one for name, one in chosen.items() if one[0].calls or name in runs}
         self._books = {name: self._book(by_id[name], *one, runs.get(name, ())) for name, one in told.items()}
         own = {name: book.cost for name, book in self._books.items()}
-        if self.last().edition == self.prices.edition:
+        if before.edition == self.prices.edition:
             looked = {one.agent for one in sessions}
-            own.update(item for item in self.last().own.items() if item[0].partition(":")[0] not in looked)
+            own.update(item for item in before.own.items() if item[0].partition(":")[0] not in looked)
         problems = [one for entry in entries for one in (*entry.unread, *entry.call_problems)]
         left = sum(not (entry.is_counted or entry.call_problems) for entry in entries)
         return SpendSummary(

@@ -24,7 +24,7 @@ PROGRAM = """
 import json, sys
 from pathlib import Path
 from hermes_tui.platform.memory_tuning import import_without
-import_without("hashlib", "_hashlib")
+import_without("hashlib", "_hashlib", "_md5")
 import_without("asyncio", "ssl")
 from hermes_tui.tui.app import HermesApp
 from hermes_tui.sessions.manager import SessionManager

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import sys
 import time
 from contextlib import closing, suppress
 from pathlib import Path
@@ -278,6 +279,27 @@ def test_a_log_that_is_none_is_said_and_not_waited_for(tmp_path: Path) -> None:
         one.write_bytes(b"\xff" * one.stat().st_size)
     with pytest.raises(DatabaseUnreadable, match="it is not an SQLite database"):
         read_database(path, count_rows)
+
+
+def test_a_damaged_log_that_a_program_has_open_is_read_as_that_program_reads_it(tmp_path: Path) -> None:
+    path = tmp_path / "state.db"
+    owner = apsw.Connection(str(path))
+    for statement in ("PRAGMA journal_mode = WAL", "CREATE TABLE t (n)", *ROWS):
+        owner.execute(statement).fetchall()
+    owner.close()
+    code = (
+        "import sqlite3, sys; c = sqlite3.connect(sys.argv[1]); c.execute('INSERT INTO t VALUES (10)'); c.commit()\n"
+        "print('open', flush=True); sys.stdin.read(); print(c.execute('SELECT count(*) FROM t').fetchone()[0])"
+    )
+    command = [sys.executable, "-c", code, str(path)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as program:
+        assert program.stdin is not None and program.stdout is not None
+        assert program.stdout.readline() == "open\n"
+        with path.with_name("state.db-wal").open("r+b") as log:
+            log.write(bytes(8))
+        assert read_database(path, count_rows) == 11
+        program.stdin.close()
+        assert program.stdout.read() == "11\n"
 
 
 @pytest.mark.parametrize("kind", STATES)

@@ -171,6 +171,22 @@ def test_other_agents_stay_in_the_file(tiny_home: TinyHome, tmp_path: Path) -> N
     assert {one.unified_id for one in both.sessions} == {"tiny:one", "copy:one", "copy:two"}
 
 
+def test_a_lost_picture_of_other_agents_is_no_reason_to_write(tiny_home: TinyHome, tmp_path: Path) -> None:
+    """A glance is half a list, which is not worth keeping."""
+    tiny_home.add("one")
+    directory = tmp_path / "cache"
+    tiny_home.manager(directory, "tiny").catalogue.refresh()
+    path = cached(directory)
+    cache.save(path, list(cache.load(path)))
+    before = path.stat()
+    catalogue = tiny_home.manager(directory, "copy").catalogue
+    assert catalogue.saved().sessions == ()
+    assert len(catalogue.glance().sessions) == 1
+    assert path.stat() == before
+    catalogue.refresh()
+    assert {entry.source.agent for entry in cache.load(path)} == {"tiny", "copy"}
+
+
 def test_failures_of_an_adapter_are_tried_again_by_the_next_process(tiny_home: TinyHome, tmp_path: Path) -> None:
     tiny_home.add("one")
     broken = tiny_home.manager(tmp_path / "cache", "crashing", CRASH_IN="summaries:one")

@@ -14,6 +14,7 @@ import pytest
 
 from hermes_tui.errors import ValidationError
 from hermes_tui.platform.background import Worker
+from hermes_tui.platform.helper_call import HelperCall
 from hermes_tui.sessions.catalogue.packed_calls import unpacked
 from hermes_tui.sessions.cost import cache, call_reader
 from hermes_tui.tui.workers.cost_refresh import CostRefresh
@@ -85,6 +86,57 @@ def test_nothing_in_the_directory_we_were_started_in_is_run(
     assert answer is not None
     assert [call.input_tokens for call in unpacked(answer.entries[0].calls)] == [MILLION]
     assert not (checkout / "run").exists()
+
+
+def test_very_many_sources_are_asked_for_part_by_part(spender: Spender, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All at once, 50,000 of them cost another process 313 MB."""
+    for number in range(4):
+        spender.session(f"more{number}", {"input": MILLION})
+    asked: list[int] = []
+
+    class Asked(HelperCall[Any]):
+        def __init__(self, function: Any, question: call_reader.CallsQuestion) -> None:
+            asked.append(len(question.entries))
+            super().__init__(function, question)
+
+    monkeypatch.setattr(call_reader, "HelperCall", Asked)
+    monkeypatch.setattr(call_reader, "TOGETHER", 2)
+    manager = spender.manager()
+    manager.catalogue.refresh()
+    assert manager.costs.overview(date(2026, 3, 1)).whole.usd == pytest.approx(5.0)
+    assert asked == [2, 2, 1]
+    assert all(one.is_counted for one in manager.catalogue.entries())
+
+
+def test_who_asks_while_a_long_sheet_is_made_anew_gets_all_of_it(
+    spender: Spender, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The old one is let go of before there is the next: nobody is told of one without rows."""
+    monkeypatch.setattr("hermes_tui.sessions.cost.cache.NOT_TWICE", 0)
+    manager = spender.manager()
+    manager.catalogue.refresh()
+    manager.costs.book()
+    spender.session("two", {"input": MILLION})
+    manager.catalogue.refresh()
+    told: list[float] = []
+
+    def ask() -> None:
+        told.append(manager.costs.overview_so_far(date(2026, 3, 1))[0].whole.usd)
+
+    readers = [threading.Thread(target=ask, daemon=True) for _ in range(3)]
+    keep = manager.catalogue.keep
+
+    def keep_later(sums: bytes) -> Any:
+        for reader in readers:
+            reader.start()
+        readers[0].join(0.2)
+        return keep(sums)
+
+    monkeypatch.setattr(manager.catalogue, "keep", keep_later)
+    manager.costs.book()
+    for reader in readers:
+        reader.join(60)
+    assert told == [pytest.approx(2.0)] * 3
 
 
 def test_where_no_process_can_be_had_it_is_done_here(spender: Spender, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -148,9 +148,10 @@ def new_texts(
             if marks.get(session_id) != mark:
                 damaged = Damage()
                 composer = _composer(session_id, row, damaged.add)
-                # Left out are drafts, and what is left of a deleted one. Not a damaged one: reading it reports that.
-                if not damaged if composer is None else ComposerReader(state, session_id, composer).is_empty:
-                    continue
+                if composer is None and not damaged:
+                    continue  # what is left of a deleted one; of a damaged one reading it reports that
+                if composer is not None and ComposerReader(state, session_id, composer).is_empty:
+                    continue  # a draft
             found[session_id] = mark
         for tab in tabs_of(state, None, lost.add):
             found.setdefault(str(tab.facts.id), mark_of(tab.units()))

@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import os
 import stat
+from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import quote
 
 import apsw
 
+from session_adapters.proc import file_locks
+from session_adapters.reading.files import open_file
 from session_adapters.reading.sqlite_limits import DatabaseUnreadable
 
-__all__ = ["WRITABLE", "DatabaseMissing", "Files", "Moved", "database_uri", "look", "prepare", "stat_of"]
+__all__ = ["WRITABLE", "DatabaseMissing", "Files", "Moved", "database_uri", "has_log", "look", "prepare", "stat_of"]
 
 WRITABLE = apsw.SQLITE_OPEN_URI | apsw.SQLITE_OPEN_READWRITE
 """Flags of a connection to a copy."""
 BUSY_TIMEOUT = 200
 """Milliseconds to wait for a lock."""
+_LOG = 0x377F0682
+"""Begins a log; with the last bit set its checksums are big-endian. Format: sqlite.org/fileformat2.html#walformat."""
 
 
 class DatabaseMissing(DatabaseUnreadable):
@@ -87,3 +92,23 @@ def prepare(connection: apsw.Connection) -> None:
     connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
     # In memory (2), sorting leaves no file anywhere.
     connection.execute("PRAGMA query_only = 1; PRAGMA temp_store = 2; PRAGMA cell_size_check = 1")
+
+
+def has_log(path: str) -> bool:
+    """Whether a database can be read with the log that lies beside it, and the memory it is shared by.
+
+    A log that does not begin as one is none, as for SQLite itself when it opens the database next. But where the
+    memory is there, as of a program that died, SQLite looks for the beginning for ten seconds, and nothing can break
+    that off. As long as a program has the database open all go by the memory, and do not look.
+    """
+    try:
+        with open_file(f"{path}-wal") as fd:
+            if int.from_bytes(os.pread(fd, 4, 0), "big") & ~1 == _LOG:
+                return True
+        memory = os.stat(f"{path}-shm").st_ino  # noqa: PTH116 - as above
+    except OSError:
+        return True  # gone meanwhile, or not to be read: SQLite says so
+    try:
+        return any(lock.inode == memory for lock in file_locks(Path("/proc")))
+    except OSError:
+        return False  # no /proc

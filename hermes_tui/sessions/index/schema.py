@@ -204,7 +204,7 @@ def open_reader(path: Path) -> apsw.Connection:
         connection.set_busy_timeout(200)
         # Else SQLite plans a statement anew whenever other values are bound to it, which takes as long as asking it.
         connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
-        connection.execute("PRAGMA query_only=1; PRAGMA cache_size=-4096; PRAGMA temp_store=MEMORY")
+        connection.execute("PRAGMA query_only=1; PRAGMA cache_size=-1024; PRAGMA temp_store=MEMORY")
         _check(connection)
     except apsw.Error as error:
         connection.close()

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Protocol
 
 from hermes_tui.platform.background import Worker
+from hermes_tui.platform.memory_tuning import give_back
 from hermes_tui.sessions.catalogue.snapshot import Snapshot
 from session_adapters.model import Problem
 
@@ -47,6 +48,9 @@ _SHARE = 20
 notifies, for a busy machine makes nobody wait longer; else of the clock's, for a network may be slow."""
 READING_TURN = 5.0
 """Seconds of reading in full between two looks."""
+_GIVING_BACK = 2.0
+"""Seconds between two times at which free memory is given back while sessions change: what a look needed, and what
+was drawn of it, lies between what stays. Given back as seldom as all is cleared up, it came to 3 MB after an hour."""
 _FIRST = 0.15
 """Seconds in which the screen has the processor to itself, to show the beginning of the list."""
 _STEP = 0.5
@@ -93,7 +97,9 @@ class Watch:
         self._over = threading.Event()
         """For the native watcher, which nothing else can end."""
         self._version = self._rested = -1
-        self._cleared = time.monotonic()
+        self._given_back = -1
+        """The version that was the latest one when free memory was last given back."""
+        self._gave_back = self._cleared = time.monotonic()
         self._snapshot: Snapshot | None = None
         """What the last look found; None before the first."""
         self._watched: tuple[Path, ...] = ()
@@ -157,7 +163,10 @@ class Watch:
         else:
             self._offer(self._catalogue.refresh_marks())
         now = time.monotonic()
-        # Once after something was published, and not too often.
+        # Both once after something was published, and not too often.
+        if self._given_back != self._version and now - self._gave_back >= _GIVING_BACK:
+            self._given_back, self._gave_back = self._version, now
+            give_back()
         if self._rested != self._version and now - self._cleared >= PROCESSES_PAUSE:
             self._rested, self._cleared = self._version, now
             self._rest()

@@ -10,6 +10,7 @@ from typing import TypeVar
 
 import apsw
 
+from hermes_tui.platform.memory_tuning import give_back
 from hermes_tui.sessions.index.reading.counting import prepare
 from hermes_tui.sessions.index.schema import Damaged, IndexUnusable, broken, note_damage, open_reader, read_seal
 
@@ -21,8 +22,8 @@ Stop = Callable[[], bool]
 _MOST = 4
 """Connections; more questions at once than this wait for each other. As long as one is open, SQLite keeps the files
 of those that were closed open, too: they must not come and go."""
-_CACHES = 8 << 20
-"""Bytes, about, that SQLite may take in all. Each connection would fill a cache of 4 MB as the index grows; what is
+_CACHES = 4 << 20
+"""Bytes, about, that SQLite may take in all, however many connections fill the cache of 1 MB that each has; what is
 dropped, the system still has."""
 STEPS_A_LOOK = 20_000
 """Steps of SQLite's machine between two looks at whether to stop: a millisecond or so. For each, this thread has to
@@ -55,6 +56,7 @@ class Pool:
         with self._lock:
             for connection in self._idle:
                 connection.release_memory()
+        give_back()  # they lay between what stays
 
     def ask(self, question: Callable[[apsw.Connection], T]) -> T:
         """Put a short question. Raises `IndexUnusable`."""

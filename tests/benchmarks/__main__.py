@@ -3,7 +3,7 @@
     PYTHONPATH=tests:tests/helpers python -m benchmarks [--corpus DIR] [--fast-resume PATH] [--size M] [--large L]
                                           [--runs 5] [--idle 300] [--ccusage PATH]
                                           [--only start,list,search,typing,queries,costs,agents,big,long,idle,
-                                          attention,recall] [--queries 10000] [--into docs/performance.md]
+                                          attention,recall,crowd] [--queries 10000] [--into docs/performance.md]
 
 The corpora are written by `tests/corpus/make_corpus.py`. fast-resume is put beside ours when
 its command `fr` is found: `python3 -m venv V && V/bin/pip install fast-resume==2.14.0`, `--fast-resume V/bin/fr`.
@@ -21,7 +21,7 @@ from pathlib import Path
 from benchmarks.attention import attending
 from benchmarks.corpora import Corpora
 from benchmarks.costs import spending
-from benchmarks.many import listings
+from benchmarks.many import crowded, listings
 from benchmarks.measures import Row, Tool, big_file, listing, long_sessions, start_and_keys, waiting
 from benchmarks.recall import recalling
 from benchmarks.search import searching
@@ -41,7 +41,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument(
         "--only",
         default="",
-        help="start, list, search, typing, queries, costs, agents, big, long, idle, attention, recall",
+        help="start, list, search, typing, queries, costs, agents, big, long, idle, attention, recall; alone: crowd",
     )
     parser.add_argument("--queries", type=int, default=10_000, help="how many are typed")
     parser.add_argument("--into", type=Path, help="a Markdown document whose table of figures is to be written anew")
@@ -95,6 +95,9 @@ def _measured(given: argparse.Namespace, corpora: Corpora, scratch: Path) -> Ite
         yield from spending(ours, given.ccusage, corpora.sized(given.size), given.runs)
     if "agents" in wanted:
         yield from listings(ours, corpora.folder)
+    if "crowd" in wanted:
+        ours.forget()
+        yield from crowded(ours, corpora.folder, given.idle, given.runs)
     if "recall" in wanted:
         yield from recalling(ours, corpora.sized(given.large))
     if "big" in wanted:

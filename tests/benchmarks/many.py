@@ -1,4 +1,4 @@
-"""Homes with ten thousand sessions of one agent: the demo's, copied under other ids.
+"""Homes with ten or fifty thousand sessions of one agent: the demo's, copied under other ids.
 
 Every id in a file's name or text gets a digit or two of the copy's number, so that no copy is taken for a fork or a
 second place of the same session. Rows of databases are copied by the same rule.
@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import re
 import shutil
+import statistics
 import subprocess
 import sys
 import time
@@ -19,12 +21,14 @@ from typing import Any
 
 import apsw
 
-from benchmarks.measures import Row, Tool
+from benchmarks.measures import Row, Tool, idle, start_and_keys
+from benchmarks.terminal import Terminal
+from benchmarks.typed import keystrokes
 from hermes_tui.demo import STATIC_NOW
 from hermes_tui.demo.home import environment_of, prepare, write_home
 from hermes_tui.sessions.manager import SessionManager
 
-__all__ = ["AGENTS", "home_of_many", "listings"]
+__all__ = ["AGENTS", "crowded", "home_of_many", "listings"]
 
 AGENTS: dict[str, str] = {
     "claude": ".claude",
@@ -88,6 +92,29 @@ def listings(ours: Tool, folder: Path) -> Iterator[Row]:
             passed = time.perf_counter() - start
             count = len(json.loads(done.stdout))
             yield Row(f"{agent}: {count:,} sessions as JSON, {when}", "s", passed)
+
+
+def crowded(ours: Tool, folder: Path, seconds: float, runs: int) -> Iterator[Row]:
+    """What fifty thousand sessions in as many files cost: a start, keys, a short list, a program left alone."""
+    home = home_of_many(folder / "crowd", "claude", 49_800)  # some are copied at once, and no list has over 50,000
+    yield from start_and_keys(ours, None, home, runs)
+    yield from keystrokes(ours, home)
+    subprocess.run([*ours.screen, "cost", "report"], env=ours.environment(home), check=True, capture_output=True)
+    command = [*ours.screen, "sessions", "list", "--limit", "3"]
+    times: list[float] = []
+    for _ in range(runs):
+        before = os.times()
+        subprocess.run(command, env=ours.environment(home), check=True, capture_output=True)
+        times.append(sum(os.times()[2:4]) - sum(before[2:4]))
+    yield Row("list of three, warm: processor", "s", statistics.median(times), aim="≤ 0.35")
+    with Terminal(ours.screen, ours.environment(home)) as terminal:
+        terminal.until(lambda lines: any("sessions" in line for line in lines))
+        terminal.wait(20.0)
+        yield Row("the first 20 s of the program: processor", "s", terminal.processor_seconds(), aim="≤ 1.5")
+        written, used, memory = idle(terminal, seconds)
+    yield Row(f"idle {seconds / 60:g} min: bytes per second", "B/s", written, aim="0")
+    yield Row(f"idle {seconds / 60:g} min: processor", "%", used, aim="≤ 0.3")
+    yield Row("resident memory then", "MB", memory, aim="≤ 110")
 
 
 def _changed(copy: int) -> Callable[[bytes], bytes]:

@@ -106,7 +106,8 @@ def _lines(path: Path, types: set[str]) -> Step:
 
 
 def _renewed(text: str, number: int) -> str:
-    return _TAGGED.sub(lambda found: f"{found[1]}{number % 65536:04x}", text)
+    """With other ids, none of which is one of those that were there: they are hexadecimal."""
+    return _TAGGED.sub(lambda found: f"{found[1]}z{number % 4096:03x}", text)
 
 
 def _databases(home: Path) -> Iterator[Step]:

@@ -33,7 +33,7 @@ PAGE = 256 << 10
 """Bytes of a JSONL file that are read at a time."""
 END_MESSAGES = 20
 """The last messages by which it is mostly told where a conversation stands (`Adapter.open_end`)."""
-PART = 2 << 20
+PART = 1 << 20
 """Bytes of a part that is read alone."""
 _ITEM = 1200
 """Bytes that a message takes in it besides its texts, as measured."""

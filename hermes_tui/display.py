@@ -43,6 +43,8 @@ _TOO_MANY_MARKS = re.compile(
 )
 
 _REPLACED = "\ufffd"
+_MOST = 10**18
+"""What is more is shown as this: a file may name a number of any length."""
 
 
 _INVISIBLE = (
@@ -145,7 +147,7 @@ def count(number: int) -> str:
     """A whole number in at most four characters below 1,000 billion: `999`, `1.2k`, `31k`, `1.2M`."""
     if abs(number) < 1000:
         return str(number)
-    value = float(number)
+    value = float(max(-_MOST, min(number, _MOST)))
     for unit in "kMBT":
         value /= 1000
         if abs(value) < 9.95:  # from there on it would be rounded to `10.0`

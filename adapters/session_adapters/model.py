@@ -15,7 +15,7 @@ from typing import Any, Literal
 import msgspec
 from msgspec import field
 
-from session_adapters.text import scrub_field, scrub_json
+from session_adapters.text import drop_impossible, scrub_field, scrub_json
 
 __all__ = [
     "EPOCH",
@@ -90,6 +90,9 @@ class TokenUsage(JsonRecord, frozen=True):
     thinking_tokens: int = 0
     cache_write_hour_tokens: int = 0
     """The part of `cache_write_tokens` that is kept for an hour rather than for minutes, which costs more. «ours»"""
+
+    def __post_init__(self) -> None:
+        drop_impossible(self)
 
     def __add__(self, other: TokenUsage) -> TokenUsage:
         return TokenUsage(

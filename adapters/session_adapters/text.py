@@ -9,11 +9,22 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
+from operator import attrgetter
 from typing import Any
 
 import msgspec
 
-__all__ = ["TITLE_LENGTH", "cut", "from_json", "if_json", "one_line", "scrub", "scrub_field", "scrub_json"]
+__all__ = [
+    "TITLE_LENGTH",
+    "cut",
+    "drop_impossible",
+    "from_json",
+    "if_json",
+    "one_line",
+    "scrub",
+    "scrub_field",
+    "scrub_json",
+]
 
 TITLE_LENGTH = 100
 """Characters (checklist L-14)."""
@@ -114,3 +125,25 @@ def scrub_field(record: msgspec.Struct, name: str) -> bool:
         return False
     msgspec.structs.force_setattr(record, name, text)
     return True
+
+
+_MOST_TOKENS = 10**15
+"""A figure above that was used by nobody: it is damaged, as one below zero is, and no sum could be told with it."""
+_TOKENS = (
+    "input_tokens",
+    "output_tokens",
+    "cached_tokens",
+    "cache_write_tokens",
+    "thinking_tokens",
+    "cache_write_hour_tokens",
+)
+_FIGURES = attrgetter(*_TOKENS)
+
+
+def drop_impossible(usage: msgspec.Struct) -> None:
+    """Set each of the six figures of a new `usage` to 0 that cannot be."""
+    figures = _FIGURES(usage)
+    if min(figures) < 0 or max(figures) > _MOST_TOKENS:
+        for name, number in zip(_TOKENS, figures, strict=True):
+            if not 0 <= number <= _MOST_TOKENS:
+                msgspec.structs.force_setattr(usage, name, 0)

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct, msgpack
 
 from session_adapters.model import Message, SessionSummary, TokenUsage
+from session_adapters.text import drop_impossible
 
 if TYPE_CHECKING:
     from session_adapters.growing.hashes import Hashes
@@ -52,6 +53,9 @@ class Usage(Struct, frozen=True, array_like=True, gc=False):
     """Copied from another session's record: counts only where that one is not there any more."""
     provider: str | None = None
     """Who served the model, as the agent names it."""
+
+    def __post_init__(self) -> None:
+        drop_impossible(self)
 
     @property
     def identity(self) -> str:

@@ -138,7 +138,7 @@ def _owner(pid: int, proc: Path) -> int | None:
 
 def _run(tmux: str, socket: str, *arguments: str) -> str:
     """What tmux printed. Raises `CannotJump` with its own words."""
-    argv = [tmux, "-S", socket, *arguments]
+    argv = [tmux, "-u", "-S", socket, *arguments]  # as `panes` asks
     try:
         ran = subprocess.run(  # noqa: S603  (argv, no shell)
             argv, capture_output=True, timeout=_SECONDS, check=False, stdin=subprocess.DEVNULL

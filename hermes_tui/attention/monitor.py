@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -107,7 +107,8 @@ class _Known(NamedTuple):
 
 class _Title(NamedTuple):
     text: str
-    since: float
+    since: float | None
+    """None where it said so when it was first seen."""
 
 
 class Sessions(Protocol):
@@ -153,6 +154,8 @@ class Monitor:
         self._shared: Collection[str] = ()
         """Paths of the stores that hold several sessions."""
         self._pause: float | None = None
+        self._running: Collection[str] = ()
+        """Unified ids of the sessions that a process was at something in when it last looked."""
 
     def look(self, snapshot: Snapshot) -> AttentionReport:
         """The sessions that run or that changed unseen. Raises `MarksUnusable`."""
@@ -160,6 +163,7 @@ class Monitor:
         seen, began, now = self._marks.seen(), self._marks.began, self._now()
         lanes = self._lanes() if any(session.agent == "hermes" for session in snapshot.sessions) else {}
         wanted: list[tuple[SessionSummary, bool]] = []
+        ended: set[str] = set()
         all_unread: dict[str, float] = {}
         for session in snapshot.sessions:
             if session.gone or session.kind == "subagent":
@@ -170,7 +174,9 @@ class Monitor:
                 all_unread[key] = looked
             recent = at > now - _RECENT.total_seconds()
             busy = key in lanes and lanes[key].is_busy
-            if len(wanted) < _MOST and (key in processes or (recent and (unread or busy))):
+            if key in self._running and key not in processes and not (unread or busy):
+                ended.add(key)
+            if len(wanted) < _MOST and (key in processes or key in ended or (recent and (unread or busy))):
                 wanted.append((session, unread))
         panes = self._list_panes() if processes else ()
         stores = Counter(one.path for one in snapshot.sessions if one.kind != "subagent")
@@ -182,12 +188,34 @@ class Monitor:
         kept = {session.unified_id for session, _ in wanted}
         self._known = {key: known for key, known in self._known.items() if key in kept}
         self._titles = {pane.id: self._titles[pane.id] for pane in panes if pane.id in self._titles}
-        known = _no_more_than_run([one for one in found if one is not None], lanes)
+        known = _no_more_than_run(list(self._with_ended(found, ended, all_unread)), lanes)
         ordered = sorted(known, key=lambda one: one.rank)
+        at_work = (*RUNS, "stuck")
+        self._running = {
+            one.session.unified_id
+            for one in ordered
+            if one.session.unified_id in processes and one.state.state in at_work
+        }
         settling = any(one.read < one.changed + _SETTLES for one in self._known.values())
         by_title = any(one.state.state in RUNS and one.pane is not None for one in ordered)
         self._pause = _SOON if settling or by_title else _LATER if ordered else None
         return AttentionReport({one.session.unified_id: one for one in ordered}, all_unread)
+
+    def _with_ended(
+        self, found: Iterable[Attended | None], ended: Collection[str], all_unread: dict[str, float]
+    ) -> Iterator[Attended]:
+        """Of those that `ended` since they were last looked at, only what ended in the middle of a turn: that is
+        something new in it, though no message says so."""
+        for one in found:
+            if one is None:
+                continue
+            session = one.session
+            if session.unified_id not in ended:
+                yield one
+            elif one.state.state == "gone":
+                self._marks.renew(session.unified_id, session.updated_at)
+                all_unread[session.unified_id] = self._marks.seen()[session.unified_id]
+                yield replace(one, unread=True)
 
     @property
     def pause(self) -> float | None:
@@ -279,11 +307,11 @@ class Monitor:
             return None
         before = self._titles.get(pane.id)
         if before is None or steps_of_title(agent, before.text) != steps:
-            before = self._titles[pane.id] = _Title(pane.title, now)
+            before = self._titles[pane.id] = _Title(pane.title, None if before is None else now)
         return Sign(
             source="title",
             steps=steps,
-            at=datetime.fromtimestamp(before.since, UTC),
+            at=None if before.since is None else datetime.fromtimestamp(before.since, UTC),
             words=f"the title of pane {pane.name} is {pane.title.strip()!r}",
         )
 

@@ -71,7 +71,8 @@ def list_panes(variables: Mapping[str, str] | None = None) -> Sequence[Pane]:
 
 
 def _ask(tmux: str, socket: str) -> Iterator[Pane]:
-    argv = [tmux, "-S", socket, "list-panes", "-a", "-F", _FORMAT]
+    # -u: where the locale is not UTF-8 it would print `_` for what separates fields, and for signs in titles.
+    argv = [tmux, "-u", "-S", socket, "list-panes", "-a", "-F", _FORMAT]
     try:
         found = subprocess.run(argv, capture_output=True, timeout=_SECONDS, check=False, stdin=subprocess.DEVNULL)  # noqa: S603 - argv, and no shell
     except (OSError, subprocess.TimeoutExpired):

@@ -38,6 +38,8 @@ __all__ = ["MarkStore", "MarksUnusable"]
 
 _WAIT = 2000
 """Milliseconds that another program of ours may keep the file."""
+_MOMENT = 0.001
+"""Seconds by which a time is earlier than another, at least."""
 _LAYOUTS = (
     """
     CREATE TABLE IF NOT EXISTS fact(key TEXT PRIMARY KEY, value) WITHOUT ROWID;
@@ -109,6 +111,14 @@ class MarkStore:
                 (unified_id, newest.timestamp()),
             )
 
+    def renew(self, unified_id: str, newest: datetime) -> None:
+        """Something happened in a session that no message tells: its newest, of `newest`, counts as not looked at."""
+        with self._opened(writes=True) as connection:
+            connection.execute(
+                "INSERT INTO seen VALUES(?, ?) ON CONFLICT(id) DO UPDATE SET at = min(at, excluded.at)",
+                (unified_id, newest.timestamp() - _MOMENT),
+            )
+
     # Marks ---------------------------------------------------------------------------------------------------
 
     def all(self) -> Mapping[str, OwnMarks]:
@@ -169,12 +179,16 @@ class MarkStore:
     def _open(self) -> apsw.Connection:
         import apsw
 
+        from session_adapters.reading.copying.side_files import database_uri
+
         private_dir(self._path.parent)
         check_own(self._path)
         if not self._path.exists():
             os.close(open_own(self._path, os.O_RDWR | os.O_CREAT))
         self._inode = _inode(self._path)
-        connection = apsw.Connection(str(self._path), flags=apsw.SQLITE_OPEN_READWRITE)
+        # As a URI: a home may have a name that is no UTF-8.
+        uri = database_uri(os.fspath(self._path))
+        connection = apsw.Connection(uri, flags=apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_URI)
         connection.set_busy_timeout(_WAIT)
         try:
             if connection.pragma("user_version") != len(_LAYOUTS):

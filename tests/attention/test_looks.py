@@ -10,6 +10,7 @@ import pytest
 
 from claude_lines import ClaudeHome
 from hermes_tui.attention.monitor import Monitor
+from hermes_tui.attention.panes import Pane
 from hermes_tui.sessions.manager import SessionManager
 from hermes_tui.sessions.mark_store import MarkStore
 from session_adapters.base import Environment
@@ -56,3 +57,46 @@ def test_a_file_of_a_year_to_come_is_read_no_more_often_than_others(tmp_path: Pa
         later[0] += 3600
         monitor.look(manager.catalogue.snapshot)
         assert METER.opened == 0
+
+
+def test_a_session_that_dies_in_the_middle_is_something_new(tmp_path: Path) -> None:
+    """Who had looked at it while it was at work was never told: no message says it."""
+    made = ClaudeHome(tmp_path / "home")
+    path = made.session("the one that runs")
+    made.say(path, "user", "Go on")
+    made.process(path.stem, "busy")
+    manager = SessionManager(Environment(home=made.home), cache_dir=tmp_path / "cache", agents=("claude",))
+    marks, key = MarkStore(tmp_path / "marks.db"), f"claude:{path.stem}"
+    monitor = Monitor(manager, marks, panes=lambda: ())
+    (session,) = manager.catalogue.refresh().sessions
+    marks.see(key, session.updated_at)
+    found = monitor.look(manager.catalogue.snapshot)
+    assert (found.by_session[key].state.word, found.by_session[key].unread, found.unread) == ("working", False, {})
+    (made.home / ".claude" / "sessions" / f"{os.getpid()}.json").unlink()
+    for looks in (monitor, monitor, Monitor(manager, marks, panes=lambda: ())):
+        found = looks.look(manager.catalogue.refresh())
+        assert (found.by_session[key].state.word, found.by_session[key].unread) == ("gone", True)
+        assert found.by_session[key].state.since == session.updated_at and list(found.unread) == [key]
+    marks.see(key, session.updated_at)
+    assert monitor.look(manager.catalogue.refresh()).by_session == {}
+
+
+def test_a_title_that_was_there_at_first_is_not_the_freshest_sign(tmp_path: Path) -> None:
+    made = ClaudeHome(tmp_path / "home")
+    path = made.session("the one that waits")
+    made.process(path.stem, "waiting", waitingFor="permission prompt")
+    manager = SessionManager(Environment(home=made.home), cache_dir=tmp_path / "cache", agents=("claude",))
+    title = ["\u280b shop"]
+    monitor = Monitor(
+        manager,
+        MarkStore(tmp_path / "marks.db"),
+        panes=lambda: [Pane("s", os.getpid(), "%1", "/dev/null", "main", "0", "0", title[0])],
+    )
+    key, snapshot = f"claude:{path.stem}", manager.catalogue.refresh()
+    assert monitor.look(snapshot).by_session[key].state.word == "approval"
+    title[0] = "\u2819 shop"  # the spinner goes round: nothing else is said than before
+    assert monitor.look(snapshot).by_session[key].state.word == "approval"
+    title[0] = "\u2733 shop"
+    monitor.look(snapshot)
+    title[0] = "\u280b shop"
+    assert monitor.look(snapshot).by_session[key].state.word == "working"

@@ -70,6 +70,15 @@ def test_a_process_is_found_in_its_pane(server: Server) -> None:
     assert pane_of(2**22 + 1, panes) is None, "no such process"
 
 
+def test_panes_are_found_in_every_locale(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    """To one that is not UTF-8 tmux prints `_` for what separates the fields, and for the signs in titles."""
+    server.run("select-pane", "-t", "main:0.0", "-T", "\u25c7  Ready (shop)")
+    for name in ("LC_ALL", "LC_CTYPE", "LANG"):
+        monkeypatch.setenv(name, "C")
+    (pane,) = list_panes(server.variables)
+    assert (pane.name, pane.title) == ("main:0.0", "\u25c7  Ready (shop)")
+
+
 def test_a_pane_whose_program_ended_is_none(server: Server) -> None:
     server.run("set-option", "-g", "remain-on-exit", "on")
     server.run("new-window", "-t", "main", "true")

@@ -122,6 +122,8 @@ def test_age_is_always_three_cells(moment: datetime) -> None:
         (999_600, "1.0M"),
         (1_200_000, "1.2M"),
         (5_000_000_000, "5.0B"),
+        (10**400, "1000000T"),
+        (-(10**400), "-1000000T"),
     ],
 )
 def test_count(number: int, shown: str) -> None:

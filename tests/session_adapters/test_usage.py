@@ -12,7 +12,7 @@ import pytest
 
 from chances import TIMES, chance
 from session_adapters.base import Environment
-from session_adapters.model import Problem
+from session_adapters.model import Problem, TokenUsage
 from session_adapters.registry import adapter_class
 from session_adapters.usage import Calls, Usage
 
@@ -107,3 +107,11 @@ def test_calls_are_as_in_a_dictionary(odd: int) -> None:
         assert list(copy) == before
         copy.put("another", Usage("one", "another"))
     assert "another" not in calls
+
+
+@pytest.mark.parametrize("number", [-1, 10**16, 2**63, 10**400])
+def test_a_figure_that_cannot_be_is_none(number: int) -> None:
+    """No sum could be told with it: one ended every command that adds up."""
+    call = Usage("one", "k", None, "m", number, 2, number, 4, 5, number)
+    assert call.tokens == TokenUsage(input_tokens=0, output_tokens=2, cache_write_tokens=4, thinking_tokens=5)
+    assert TokenUsage(input_tokens=1, output_tokens=number) == TokenUsage(input_tokens=1)

@@ -33,6 +33,22 @@ def test_what_was_seen_never_becomes_older(tmp_path: Path) -> None:
     assert MarkStore(tmp_path / "marks.db", now=lambda: 9000.0).began == 1000.0
 
 
+def test_what_no_message_tells_is_something_new_until_it_is_seen(tmp_path: Path) -> None:
+    marks = MarkStore(tmp_path / "marks.db")
+    for _ in range(2):
+        marks.see("claude:a", NOON)
+        assert marks.seen()["claude:a"] == 2000.0
+        marks.renew("claude:a", NOON)
+        marks.renew("claude:b", NOON)
+        assert all(1999.9 < at < 2000.0 for at in marks.seen().values()) and len(marks.seen()) == 2
+
+
+def test_a_home_may_have_a_name_that_is_no_utf_8(tmp_path: Path) -> None:
+    path = Path(os.fsdecode(os.fsencode(tmp_path) + b"/h\xff %41?x")) / "marks.db"
+    MarkStore(path).see("claude:a", NOON)
+    assert path.exists() and MarkStore(path).seen() == {"claude:a": 2000.0}
+
+
 def test_two_programs_may_mark_at_once(tmp_path: Path) -> None:
     path = tmp_path / "marks.db"
     programs = [MarkStore(path) for _ in range(4)]

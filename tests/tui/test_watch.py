@@ -37,6 +37,8 @@ def nothing(problem: Problem) -> None:
 class Looked:
     """A catalogue that counts."""
 
+    lacks_process = False
+
     def __init__(self, root: Path | None = None) -> None:
         self.count = 0
         self.agents: list[Collection[str] | None] = []
@@ -227,6 +229,21 @@ def test_nothing_waits_for_an_agent_to_stop_writing(tmp_path: Path, monkeypatch:
 
     try:
         wait(is_done, 30.0)
+    finally:
+        watch.stop()
+        watch.join()
+
+
+def test_a_process_that_ended_is_missed_within_seconds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It writes nothing: that it runs is looked at every second, and for new ones every fifteen."""
+    looked = Looked(tmp_path)
+    watch = Watch(looked, lambda snapshot: None, nothing)
+    watch.start()
+    try:
+        wait(lambda: watch.notified)
+        before = looked.processes
+        looked.lacks_process = True
+        wait(lambda: looked.processes > before, 5.0)
     finally:
         watch.stop()
         watch.join()

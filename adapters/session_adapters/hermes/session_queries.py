@@ -149,7 +149,11 @@ def _count(
 ) -> bool:
     """Messages and times of every session: an index holds both, so that no message is read. Whether it was done; of
     other sessions than those in `by_session`, `strays` gets the numbers."""
-    times = 'min("timestamp"), max("timestamp")' if "timestamp" in schema.messages else "NULL, NULL"
+    times = "NULL, NULL"
+    if "timestamp" in schema.messages:
+        # A text is no time, nor need it be one that can be decoded.
+        number = """CASE WHEN typeof("timestamp") IN ('real', 'integer') THEN "timestamp" END"""
+        times = f"min({number}), max({number})"
     query = f"SELECT CAST(session_id AS BLOB), count(*), {times} FROM messages"  # noqa: S608 - names of our own
     if ids is not None:
         query += " WHERE session_id IN (SELECT value FROM json_each(?1))"

@@ -76,6 +76,11 @@ class Audit:
                 if os.write(number, line) != len(line):
                     raise OSError(28, "no space left")
                 os.fsync(number)
+        except UnicodeEncodeError as error:
+            raise StoreError(
+                "The log of operations cannot name this home, whose path is not UTF-8: reach it by"
+                " a link with another name (--home)."
+            ) from error
         except OSError as error:
             reason = error.strerror or str(error)
             raise StoreError(f"The log of operations {self.path} cannot be written: {reason}.") from error

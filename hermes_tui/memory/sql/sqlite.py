@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -13,6 +14,7 @@ import apsw
 from hermes_tui.errors import StoreBusy, StoreError
 from hermes_tui.memory.sql.database import Rows, SqlDatabase, Statements
 from hermes_tui.platform.paths import private_file
+from session_adapters.reading.copying.side_files import database_uri
 from session_adapters.reading.sqlite import DatabaseUnreadable, hold_locks, read_database
 
 __all__ = ["DEFAULT_PATH", "SqliteDatabase"]
@@ -163,7 +165,9 @@ class SqliteDatabase(SqlDatabase):
             except OSError as error:
                 reason = error.strerror or error
                 raise StoreError(f"The sessions in {self.label} cannot be opened: {reason}.") from error
-            connection = apsw.Connection(str(self._path), flags=apsw.SQLITE_OPEN_READWRITE)
+            connection = apsw.Connection(
+                database_uri(os.fspath(self._path)), flags=apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_URI
+            )
             closing.callback(connection.close)
             connection.setbusytimeout(int(BUSY_SECONDS * 1000))
             # NORMAL: a killed process loses no commit; a power cut may take the last turns, never a part of one.

@@ -6,7 +6,7 @@ import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from math import inf
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from typing import NamedTuple
 
 from msgspec.structs import replace
@@ -96,6 +96,11 @@ class AgentSessions:
     def live(self) -> Mapping[str, Liveness]:
         """By native id, the process that had the session open when that was last looked at."""
         return self._live
+
+    def lacks_process(self, proc: Path) -> bool:
+        """Whether one of them has ended since."""
+        known = [one.pid for one in self._live.values() if one.pid]
+        return bool(known) and proc.is_dir() and not all((proc / f"{pid}").is_dir() for pid in known)
 
     def take_news(self) -> bool:
         """Whether `sessions`, `problems` or `place` may differ from what they were when this was last asked."""

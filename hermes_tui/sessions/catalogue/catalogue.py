@@ -186,6 +186,12 @@ class Catalogue:
                 for session_id, live in state.live.items()
             }
 
+    @property
+    def lacks_process(self) -> bool:
+        """Whether one of `processes` has ended since, as far as `/proc` tells."""
+        with self._work:
+            return any(state.lacks_process(self._adapters.environment.proc) for state in self._agents.values())
+
     def tells_processes(self, agent: str) -> bool:
         """Whether a session of that agent that is not among `processes` is certainly open in none."""
         with suppress(AdapterBroken):  # `refresh` says so
@@ -283,7 +289,7 @@ class Catalogue:
         """Of every agent, with its name, as far as they can be listed."""
         for agent in filterfalse(self._is_absent, self._agents):
             with suppress(Exception):  # `refresh` says so
-                for source in self._adapters.get(agent).sources(_unheard):
+                for source in self._adapters.get(agent).sources(lambda problem: None):
                     yield agent, source
 
     def _relate(self, agent: str, state: AgentSessions) -> None:
@@ -311,8 +317,7 @@ class Catalogue:
     def _publish(self) -> Snapshot:
         self._save_if_due()
         shown = (self._saved.problem, self.marks, self._marks_problem)
-        # All are asked: each forgets its news by that.
-        news = [state.take_news() for state in self._agents.values()]
+        news = [state.take_news() for state in self._agents.values()]  # all are asked: each forgets its own by that
         if not any(news) and all(one is other for one, other in zip(shown, self._published, strict=True)):
             return self._snapshot
         self._published = shown
@@ -336,15 +341,10 @@ class Catalogue:
 
     def _show(self, snapshot: Snapshot) -> None:
         """Make `snapshot` the latest, unless nothing in it is new."""
-        marks = self._marks
-        sessions = snapshot.sessions
-        if marks:
-            sessions = tuple(with_marks(one, marks.get(one.unified_id)) for one in sessions)
-        snapshot = replace(snapshot, sessions=sessions, version=self._snapshot.version)
+        snapshot = replace(snapshot, version=self._snapshot.version)
+        if marks := self._marks:
+            marked = tuple(with_marks(one, marks.get(one.unified_id)) for one in snapshot.sessions)
+            snapshot = replace(snapshot, sessions=marked)
         if snapshot != self._snapshot:
             self._snapshot = replace(snapshot, version=snapshot.version + 1)
             self._by_id = {one.unified_id: one for one in (*snapshot.sessions, *snapshot.memories)}
-
-
-def _unheard(problem: Problem) -> None:
-    """It is told again by whoever listens."""

@@ -43,6 +43,8 @@ many without one, up to `_RAREST`: fifty thousand sessions take a second, and mo
 _RAREST = 300.0
 PROCESSES_PAUSE = 15.0
 """Seconds between two looks for processes: they end without writing to a file."""
+_ENDED_PAUSE = 1.0
+"""Seconds between two looks at whether those that are known still run."""
 _SHARE = 20
 """A look that took one second is followed by at least so many without one: of the processor's time where the system
 notifies, for a busy machine makes nobody wait longer; else of the clock's, for a network may be slow."""
@@ -69,6 +71,10 @@ class WatchedCatalogue(Protocol):
 
     def refresh_processes(self) -> Snapshot:
         """Look only at which sessions a process has open."""
+
+    @property
+    def lacks_process(self) -> bool:
+        """Whether one of those processes has ended since."""
 
     def refresh_marks(self) -> Snapshot:
         """Look only at the user's own marks."""
@@ -113,6 +119,8 @@ class Watch:
         """Seconds until every store is looked at again, whatever is notified."""
         self._looked = 0.0
         """When every agent's processes were: where one writes all the time, no single wait is long enough."""
+        self._counted = 0.0
+        """When it was last looked at whether the known processes run."""
         self._ended = 0.0
         self._pause = 0.0
         """When the last look ended, and how long none follows."""
@@ -238,7 +246,10 @@ class Watch:
     def _take_notifications(self, watcher: Iterator[Collection[str]]) -> bool:
         """Note what was written, and look for processes now and then; False when the watcher can notify no more."""
         now = time.monotonic()
-        if now - self._looked >= PROCESSES_PAUSE:
+        due = now - self._looked >= PROCESSES_PAUSE
+        if not due and now - self._counted >= _ENDED_PAUSE:
+            self._counted, due = now, self._catalogue.lacks_process
+        if due:
             self._looked = now
             try:
                 self._offer(self._catalogue.refresh_processes())

@@ -116,6 +116,24 @@ def test_what_the_index_missed_while_triggers_were_missing_is_made_good(store: C
             db.execute("INSERT INTO messages_fts(messages_fts, rank) VALUES('integrity-check', 1)")
 
 
+def test_a_trigger_of_somebody_elses_changes_nothing_beside(store: Copy) -> None:
+    path = store("hermes", "home", ".hermes") / "state.db"
+    titles = "SELECT id, title FROM sessions ORDER BY id"
+    with sqlite3.connect(path) as connection:
+        connection.execute(
+            "CREATE TRIGGER evil AFTER UPDATE ON sessions BEGIN"
+            " UPDATE sessions SET title = 'taken' || rowid WHERE id <> new.id; END"
+        )
+    before = plain(path, titles)
+    with SessionDB(path) as db:
+        with pytest.raises(StoreError, match=r"has a trigger 'evil', which would change sessions"), db.transaction():
+            db.execute("UPDATE sessions SET title = 'wanted' WHERE id = ?", (before[0][0],))
+        with db.transaction():  # Hermes' own keep its index
+            db.execute("UPDATE messages SET content = 'wholly otherwise' WHERE id = (SELECT max(id) FROM messages)")
+        assert len(db.search_messages("wholly")) == 1
+    assert plain(path, titles) == before
+
+
 def test_of_two_sessions_of_one_title_the_newer_keeps_it(store: Copy) -> None:
     path = store("hermes", "old_versions", "v3", ".hermes") / "state.db"
     connection = sqlite3.connect(path)

@@ -72,6 +72,18 @@ def damaged(main: Path, content: bytes) -> None:
     assert tree(main.parent) == before
 
 
+def test_a_time_that_is_no_text_either_hides_no_session(main: Path) -> None:
+    with closing(sqlite3.connect(main)) as connection, connection:
+        connection.execute("DROP TRIGGER messages_fts_update")
+        connection.execute("DROP TRIGGER messages_fts_trigram_update")
+        connection.execute(
+            "UPDATE messages SET timestamp = CAST(x'eda080' AS TEXT) WHERE id = (SELECT max(id) FROM messages)"
+        )
+    found, problems = survey(adapter_for(main.parents[1]))
+    assert of_profile(found, None) == MAIN_SESSIONS
+    assert problems == []
+
+
 @relaxed
 @given(data=st.data())
 def test_truncation_at_any_byte(data: st.DataObject, main: Path, tmp_path: Path) -> None:

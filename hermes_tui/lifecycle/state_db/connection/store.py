@@ -32,9 +32,12 @@ from hermes_tui.lifecycle.state_db.connection.holders import holder
 from hermes_tui.lifecycle.state_db.connection.migrations import bring_up, needs_work
 from hermes_tui.lifecycle.state_db.connection.rows import Row, clean, fetch
 from hermes_tui.lifecycle.state_db.connection.schema import StoreSchema
+from session_adapters.reading.copying.side_files import database_uri
 from session_adapters.reading.sqlite import DatabaseUnreadable, hold_locks, read_database
 
 __all__ = ["Store"]
+
+_WRITES = (apsw.SQLITE_INSERT, apsw.SQLITE_UPDATE, apsw.SQLITE_DELETE)
 
 
 class Store:
@@ -79,11 +82,13 @@ class Store:
                 self._inode = self._real.stat().st_ino
             except OSError as error:
                 raise StoreError(f"The session store {self.path} cannot be reached: {error.strerror}.") from error
-            connection = apsw.Connection(str(self._real), flags=apsw.SQLITE_OPEN_READWRITE)
+            uri = database_uri(os.fspath(self._real))  # a home may have a name that is no UTF-8
+            connection = apsw.Connection(uri, flags=apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_URI)
             stack.callback(connection.close, True)
             self._connection = connection
             connection.set_busy_timeout(BUSY_TIMEOUT)
             connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)  # no statement can damage the file itself
+            connection.authorizer = self._without_triggers
             # Side files that a gateway has open are never removed from under it, whoever closes last.
             connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
             connection.execute("PRAGMA foreign_keys = 1")  # SQLite minds them only where it is told to
@@ -97,6 +102,16 @@ class Store:
                 with self.transaction():
                     bring_up(connection)
             self._closing = stack.pop_all()
+
+    def _without_triggers(self, what: int, table: str | None, _: str | None, __: str | None, by: str | None) -> int:
+        """Let triggers write to the full-text index alone, as Hermes' own do: what else one would change is in no
+        plan, and nobody could take it back."""
+        if by is not None and what in _WRITES and not (table or "").startswith("messages_fts"):
+            raise StoreError(
+                f"The session store {self.path} has a trigger {by!r}, which would change {table} beside what is"
+                " wanted: nothing was written; drop that trigger first."
+            )
+        return apsw.SQLITE_OK
 
     def close(self) -> None:
         """Give everything back. What is in the log is brought into the database as far as nobody is in the way."""

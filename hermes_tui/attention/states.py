@@ -148,7 +148,8 @@ def judge(
             sign = Sign(source="process", steps=_RESTS, at=started, words=f"{words}, and was started after that")
         signs.append(sign)
     if title is not None and live is not None:
-        signs.append(title)
+        # Since when a title says what it said at first, nobody knows: what the process itself says goes before it.
+        signs.append(title if title.at is not None or live.steps else msgspec.structs.replace(title, at=now))
     step, clear = _decide(signs, activity.step)
     last = max((at for at in (changed, activity.since) if at is not None), default=None)
     silent = last is not None and now - last >= stuck_after

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hermes_tui.cells import pad
+from hermes_tui.cells import pad, width_of
 from hermes_tui.cli import stdout
 from hermes_tui.cli.home_option import environment_of, hurry, manager_of
 from hermes_tui.display import age, safe
@@ -142,6 +142,7 @@ def _lines(found: Sequence[Attended], now: datetime) -> Iterator[str]:
         yield "Nothing needs you, and nothing is at work."
         return
     group = ""
+    longest = max(width_of(safe(one.session.unified_id)) for one in found)  # whole, to be given to other commands
     for one in found:
         state = one.state
         if state.group != group:
@@ -153,7 +154,7 @@ def _lines(found: Sequence[Attended], now: datetime) -> Iterator[str]:
             (
                 pad(state.word, 10),
                 pad(age(state.since, now), 4, right=True),
-                pad(safe(one.session.unified_id), 24),
+                pad(safe(one.session.unified_id), longest),
                 pad(safe(one.session.title), 30),
                 pad(safe(doing), 40),
                 safe(where),

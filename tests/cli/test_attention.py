@@ -103,6 +103,13 @@ def test_a_process_that_died_in_the_middle_is_gone(claude: Path, cli: Cli) -> No
     assert found["evidence"][-1]["words"] == "no process has the session open"
 
 
+def test_an_id_is_told_so_that_other_commands_take_it(claude: Path, cli: Cli) -> None:
+    told(cli)
+    run_tool(claude)
+    be_live(claude, "waiting", "permission prompt")
+    assert f" claude:{SESSION} " in cli("attention").out
+
+
 def test_what_is_done_needs_somebody_until_it_was_seen(claude: Path, cli: Cli) -> None:
     assert told(cli) == {}
     say(claude, {"type": "user", "message": {"role": "user", "content": "Tidy up"}})

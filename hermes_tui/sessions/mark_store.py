@@ -187,7 +187,7 @@ class MarkStore:
             os.close(open_own(self._path, os.O_RDWR | os.O_CREAT))
         self._inode = _inode(self._path)
         # As a URI: a home may have a name that is no UTF-8.
-        uri = database_uri(os.fspath(self._path))
+        uri = database_uri(str(self._path.absolute()))
         connection = apsw.Connection(uri, flags=apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_URI)
         connection.set_busy_timeout(_WAIT)
         try:

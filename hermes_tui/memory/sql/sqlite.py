@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -166,7 +165,7 @@ class SqliteDatabase(SqlDatabase):
                 reason = error.strerror or error
                 raise StoreError(f"The sessions in {self.label} cannot be opened: {reason}.") from error
             connection = apsw.Connection(
-                database_uri(os.fspath(self._path)), flags=apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_URI
+                database_uri(str(self._path.absolute())), flags=apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_URI
             )
             closing.callback(connection.close)
             connection.setbusytimeout(int(BUSY_SECONDS * 1000))

@@ -1,4 +1,4 @@
-"""Makes a store's text valid, makes it one line, cuts it between characters.
+"""Makes a store's text and figures valid; cuts text between characters.
 
 Making it safe for a terminal is the faces' business (`hermes_tui.display`); here control characters stay, so
 that an export keeps what was said.

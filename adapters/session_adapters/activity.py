@@ -45,6 +45,8 @@ class Activity(JsonRecord, frozen=True):
     """When the limit ends, where that is recorded."""
     record: str = ""
     """The record that says so, in a few words."""
+    kept: bool = False
+    """The store says that it waits for its user, and needs no process for that."""
 
 
 def activity_of(messages: Sequence[Message]) -> Activity:

@@ -111,6 +111,11 @@ class Adapter(ABC):
         """Native ids of the sessions open in a running process now. Never takes a lock."""
         return {}
 
+    def may_wait_unseen(self, tool: str) -> bool:
+        """Whether leave may be waited for without a word of that in the record, while that says that `tool` runs;
+        empty: that the model is at it."""
+        return bool(tool)
+
     def find(self, session_id: str) -> Source | None:
         """The source that holds `session_id`, without reading any other session. `session_id` is untrusted:
         it is compared with names that were listed, never made into a path."""

@@ -297,6 +297,11 @@ class SessionSummary(JsonRecord, frozen=True):
     raw: dict[str, Any] = field(default_factory=_empty_object)
     """Agent-specific facts that have no field of their own."""
 
+    @property
+    def waits(self) -> bool:
+        """Its store says that it waits for its user, whether a process runs or not."""
+        return bool(self.raw.get("waitsForApproval") or self.raw.get("waitsForInput"))
+
     def __post_init__(self) -> None:
         if not (self.path.isascii() and self.session_id.isascii()):  # thousands are made, and hardly any is not
             scrub_field(self, "session_id")

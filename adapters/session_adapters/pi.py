@@ -82,6 +82,10 @@ class PiAdapter(TreeAdapter):
         running = processes(self.environment.proc, lambda words: words == ("pi",))
         return newest_by_directory(running, lambda: self.sources(lambda problem: None), self.header_of)
 
+    def may_wait_unseen(self, tool: str) -> bool:
+        """See `Adapter.may_wait_unseen`. Pi asks for no leave."""
+        return False
+
     def resume_command(self, summary: SessionSummary) -> NativeCommand | None:
         """`pi --session <path>`: a path, because ids are unique per directory only and may look like options."""
         hazards = [_NO_LOCK]

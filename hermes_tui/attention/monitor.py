@@ -176,7 +176,8 @@ class Monitor:
             busy = key in lanes and lanes[key].is_busy
             if key in self._running and key not in processes and not (unread or busy):
                 ended.add(key)
-            if len(wanted) < _MOST and (key in processes or key in ended or (recent and (unread or busy))):
+            tells = unread or busy or session.waits
+            if len(wanted) < _MOST and (key in processes or key in ended or (recent and tells)):
                 wanted.append((session, unread))
         panes = self._list_panes() if processes else ()
         stores = Counter(one.path for one in snapshot.sessions if one.kind != "subagent")
@@ -247,7 +248,8 @@ class Monitor:
         if known is None:
             return None
         live = processes.get(session.unified_id)
-        can_tell = self._manager.catalogue.tells_processes(session.agent)
+        adapter = self._manager.catalogue.adapter_of(session.agent)
+        can_tell = adapter is not None and adapter.tells_processes
         if live is None and lane is not None:
             live, can_tell = lane.process(known.activity), lane.can_tell
         proc = self._manager.environment.proc
@@ -263,6 +265,7 @@ class Monitor:
             now=datetime.fromtimestamp(now, UTC),
             unread=unread and lane is None,  # who speaks in a lane reads it there
             can_tell=can_tell,
+            may_wait=adapter is None or adapter.may_wait_unseen(known.activity.tool),
             started=datetime.fromtimestamp(started, UTC) if started is not None else None,
             stuck_after=self._stuck_after,
         )

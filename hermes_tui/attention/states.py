@@ -124,17 +124,21 @@ def judge(
     now: datetime,
     unread: bool = False,
     can_tell: bool = True,
+    may_wait: bool = False,
     started: datetime | None = None,
     stuck_after: timedelta = STUCK_AFTER,
 ) -> SessionState:
     """The state of one session.
 
     `activity`: what its record says. `live`: the process that has it open; with `can_tell` False none that is found
-    does not mean that there is none. `started`: when that process did; it cannot be at what was begun before.
+    does not mean that there is none. With `may_wait` a record of work may hide that it waits for leave.
+    `started`: when that process did; it cannot be at what was begun before.
     `title`: what the title of its terminal says. `changed`: when its store last changed; `unread`: it did since a
     person looked. Times are aware.
     """
-    record = Sign(source="record", steps=frozenset((activity.step,)), at=activity.since, words=activity.record)
+    hides = may_wait and activity.step == "working"
+    allowed: frozenset[Step] = frozenset((activity.step, "approval")) if hides else frozenset((activity.step,))
+    record = Sign(source="record", steps=allowed, at=activity.since, words=activity.record)
     signs = [record]
     if live is not None:
         why = f" ({live.waits_for})" if live.waits_for else ""
@@ -153,8 +157,9 @@ def judge(
     step, clear = _decide(signs, activity.step)
     last = max((at for at in (changed, activity.since) if at is not None), default=None)
     silent = last is not None and now - last >= stuck_after
-    state, sure = _settled(step, live, can_tell=can_tell, unread=unread, silent=silent)
-    sure = sure and clear
+    is_kept = activity.kept and step == activity.step
+    state, sure = (step, True) if is_kept else _settled(step, live, can_tell=can_tell, unread=unread, silent=silent)
+    sure = sure and (clear or state == "gone")
     same = step == activity.step
     evidence = [
         StateEvidence(
@@ -162,7 +167,7 @@ def judge(
         )
         for sign in signs
     ]
-    if live is None and can_tell and step in RUNS:
+    if live is None and can_tell and step in RUNS and not is_kept:
         evidence.append(StateEvidence(source="process", words="no process has the session open"))
     return SessionState(
         state=state,
@@ -191,13 +196,13 @@ def _settled(
 
 def _decide(signs: Sequence[Sign], recorded: Step) -> tuple[Step, bool]:
     """The step that the freshest sign allows, the record's own where it is among those; and whether that is clear:
-    not where the sign denies the record, and allows rest and work alike."""
+    not where a call may wait for leave as well, nor where the sign denies the record and leaves several steps."""
     told = [sign for sign in signs if sign.steps]
     told.sort(key=lambda sign: sign.at.timestamp() if sign.at is not None else 0.0, reverse=True)
     allowed = told[0].steps
     for sign in told[1:]:
         allowed = (allowed & sign.steps) or allowed
     if recorded in allowed:
-        return recorded, True
+        return recorded, recorded != "working" or "approval" not in allowed
     step = next(step for step in _LIKELY if step in allowed)
-    return step, allowed <= RUNS or not allowed & RUNS
+    return step, len(allowed) == 1 or not allowed & RUNS

@@ -80,6 +80,9 @@ _DARK = Theme(
     variables=_variables(
         "#d98a6a #b795e8 #6fc3a8 #6aaee6 #d9b36c #8f9bb3 #c98bb4 #9dbf6a",
         faint="#6b7285",
+        question="#b99af0",
+        limited="#c98a58",
+        gone="#b0617f",
         rule="#363a43",
         bright="#eceef4",
         cursor_background="#2b3a5e",
@@ -119,6 +122,9 @@ _LIGHT = Theme(
     variables=_variables(
         "#a8492a #7147b8 #1f7a5f #1d6aa8 #8a6410 #5a657d #97407c #56761f",
         faint="#7a7f8c",
+        question="#7147b8",
+        limited="#a8552a",
+        gone="#8a2f6a",
         rule="#d8d8d2",
         bright="#101218",
         cursor_background="#bcd0f6",
@@ -158,6 +164,9 @@ _CONTRAST = Theme(
     variables=_variables(
         "#ffb090 #d8b8ff #80ffd0 #90d0ff #ffe080 #e0e0e0 #ffb0e0 #d0ff80",
         faint="#d0d0d0",
+        question="#ff90ff",
+        limited="#ffb060",
+        gone="#ff90b0",
         rule="#ffffff",
         bright="#ffffff",
         cursor_background="#ffff00",
@@ -182,7 +191,7 @@ _CONTRAST = Theme(
 )
 
 
-def _terminal(name: str, agents: str, *, faint: str, accent: str) -> Theme:
+def _terminal(name: str, agents: str, *, faint: str, accent: str, question: str, limited: str, gone: str) -> Theme:
     """A theme of the terminal's own colours; the cursor is reverse video, whatever they are."""
     default = "ansi_default"
     return Theme(
@@ -202,6 +211,9 @@ def _terminal(name: str, agents: str, *, faint: str, accent: str) -> Theme:
         variables=_variables(
             agents,
             faint=faint,
+            question=question,
+            limited=limited,
+            gone=gone,
             rule=faint,
             bright=default,
             cursor_background=default,
@@ -237,8 +249,15 @@ _ANSI = _terminal(
     "ansi_yellow ansi_magenta ansi_green ansi_blue ansi_cyan ansi_bright_blue ansi_bright_magenta ansi_bright_green",
     faint="ansi_bright_black",
     accent="ansi_cyan",
+    question="ansi_magenta",
+    limited="ansi_bright_yellow",
+    gone="ansi_bright_red",
 )
-_NO_COLOUR = _terminal(NO_COLOUR_THEME, " ".join(["ansi_default"] * 8), faint="ansi_default", accent="ansi_default")
+_NO_COLOUR = _terminal(
+    NO_COLOUR_THEME,
+    " ".join(["ansi_default"] * 8),
+    **dict.fromkeys(("faint", "accent", "question", "limited", "gone"), "ansi_default"),
+)
 
 THEMES: tuple[Theme, ...] = (_DARK, _LIGHT, _ANSI, _CONTRAST, _NO_COLOUR)
 """In the order in which one key goes through them; the last is only for terminals that want no colour."""

@@ -32,7 +32,7 @@ def title(steps: frozenset[Step], at: float = 1) -> Sign:
 
 CASES: list[tuple[str, Step, Liveness | None, Sign | None, bool, str]] = [
     # what happened, the record's step 30 s ago, process, title, unread, what is said
-    ("a tool runs", "working", process(), None, True, "working"),
+    ("a tool runs, or waits for leave", "working", process(), None, True, "working?"),
     ("the process says so, too", "working", process("working", at=40), None, True, "working"),
     ("Claude waits for leave", "working", process("approval", at=20), None, True, "approval"),
     (
@@ -43,7 +43,16 @@ CASES: list[tuple[str, Step, Liveness | None, Sign | None, bool, str]] = [
         True,
         "approval",
     ),
-    ("the record is newer than the process' word", "working", process(*RESTS, at=60), None, True, "working"),
+    ("the record is newer than the process' word", "working", process(*RESTS, at=60), None, True, "working?"),
+    (
+        "the title rests, and the record waits for a result",
+        "working",
+        process(),
+        title(RESTS | ASKS),
+        True,
+        "approval",
+    ),
+    ("a dialog of the agent's, and nothing was asked", "done", process(*ASKS, at=5), None, True, "approval?"),
     ("Codex asks: only its title says so", "working", process(), title(ASKS), True, "approval"),
     ("a question stays one where the title allows it", "question", process(), title(ASKS), True, "question"),
     ("it goes on, and only the title says so yet", "done", process(), title(WORKS), True, "working"),
@@ -61,9 +70,24 @@ CASES: list[tuple[str, Step, Liveness | None, Sign | None, bool, str]] = [
 @pytest.mark.parametrize(("what", "step", "live", "sign", "unread", "said"), CASES, ids=[case[0] for case in CASES])
 def test_states(what: str, step: Step, live: Liveness | None, sign: Sign | None, unread: bool, said: str) -> None:
     activity = Activity(step=step, since=ago(30), tool="Bash", text="make", record="a record")
-    found = judge(activity, live, title=sign, changed=ago(30), now=NOW, unread=unread, can_tell=True)
+    found = judge(activity, live, title=sign, changed=ago(30), now=NOW, unread=unread, may_wait=True)
     assert found.word == said
     assert all(one.contradicts == (found.state != said) for one in found.evidence if one.source == "nobody")
+
+
+@pytest.mark.parametrize("may_wait", [True, False])
+def test_what_may_wait_for_leave_unseen_is_not_called_work(may_wait: bool) -> None:
+    activity = Activity(step="working", since=ago(30), tool="Bash", record="a record")
+    found = judge(activity, process(), changed=ago(30), now=NOW, may_wait=may_wait)
+    assert found.word == ("working?" if may_wait else "working")
+    told = judge(activity, process("working", at=20), changed=ago(30), now=NOW, may_wait=may_wait)
+    assert told.word == "working", "the process says so"
+
+
+def test_what_a_store_keeps_waiting_needs_no_process() -> None:
+    activity = Activity(step="approval", since=ago(4000), tool="deploy", record="the metadata", kept=True)
+    found = judge(activity, None, changed=ago(4000), now=NOW, can_tell=False)
+    assert (found.word, found.tool, len(found.evidence)) == ("approval", "deploy", 1)
 
 
 def test_work_that_is_silent_for_long_is_stuck() -> None:

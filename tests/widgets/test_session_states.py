@@ -102,7 +102,7 @@ def test_what_is_not_known_of_is_as_before() -> None:
     assert state_of(session("a"), SessionState(state="idle")) is None, "nobody has it open"
     assert state_of(session("a", live=True, status="waiting")) == State("○", "waiting", "idle")
     assert state_of(session("a", live=True), SessionState(state="working", sure=False)) == State(
-        "●", "working?", "live"
+        "◐", "working?", "live"
     )
 
 

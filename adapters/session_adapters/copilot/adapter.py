@@ -117,6 +117,10 @@ class CopilotAdapter(JsonlAdapter):
         """See `Adapter.live`."""
         return live_sessions(self.environment)
 
+    def may_wait_unseen(self, tool: str) -> bool:
+        """See `Adapter.may_wait_unseen`."""
+        return False
+
     def find(self, session_id: str) -> Source | None:
         """See `Adapter.find`. A helper's id begins with its session's."""
         listed = list(self.sources(lambda problem: None))

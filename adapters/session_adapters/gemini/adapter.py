@@ -151,6 +151,10 @@ class GeminiAdapter(JsonlAdapter):
         running = [one for one in found if one.parent not in pids]
         return newest_by_directory(running, lambda: self.sources(lambda problem: None), self._header)
 
+    def may_wait_unseen(self, tool: str) -> bool:
+        """See `Adapter.may_wait_unseen`. A call is written when it has its result."""
+        return True
+
     def _header(self, source: Source) -> tuple[str, str] | None:
         """Id and directory of a log, by its first line alone."""
         folder = project_folder(source)

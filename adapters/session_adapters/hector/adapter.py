@@ -236,6 +236,10 @@ class HectorAdapter(Adapter):
             raise DatabaseUnreadable("its address stands neither in a configuration nor in the settings any more")
         return server
 
+    def may_wait_unseen(self, tool: str) -> bool:
+        """See `Adapter.may_wait_unseen`."""
+        return False
+
     # Reading -----------------------------------------------------------------------------------------------
 
     def open(self, source: Source, session_id: str) -> Transcript:

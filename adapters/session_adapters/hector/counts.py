@@ -16,7 +16,7 @@ from session_adapters.model import EPOCH, Message, SessionSummary
 from session_adapters.session_counts import SessionFold
 from session_adapters.text import one_line
 
-__all__ = ["HectorFold", "is_prompt", "shown"]
+__all__ = ["HectorFold", "is_prompt", "is_waiting", "shown"]
 
 _WAITS = "Waits for input"
 
@@ -41,7 +41,7 @@ class HectorFold(SessionFold):
         for message in some:
             self.errors += message.kind == "error"
             self.interrupted += message.kind == "notice" and message.content == "Interrupted"
-            self.waits = message.kind == "notice" and message.content.startswith(_WAITS)
+            self.waits = is_waiting(message)
 
     def glance(self, marks: Sequence[HectorMark], reader: HectorReader, *, shared: bool) -> HectorMark | None:
         """Count rows by who speaks; the row of the first prompt."""
@@ -107,6 +107,11 @@ def is_prompt(mark: HectorMark) -> bool:
 def shown(messages: Sequence[Message], facts: HectorFacts) -> Sequence[Message]:
     """The messages of a row as this session shows them: those that are counted elsewhere are marked."""
     return [replace(one, inherited=True) for one in messages] if facts.counted_elsewhere else messages
+
+
+def is_waiting(message: Message) -> bool:
+    """Whether it says that Hector waits for its user."""
+    return message.kind == "notice" and message.content.startswith(_WAITS)
 
 
 @cache

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from session_adapters.hector.counts import is_prompt, shown
+from session_adapters.activity import Activity, activity_of
+from session_adapters.hector.counts import is_prompt, is_waiting, shown
 from session_adapters.hector.detect import visit
 from session_adapters.hector.ids import Parts
 from session_adapters.hector.layout import HectorFacts, HectorLayout, HectorMark, HectorRow
@@ -19,6 +20,7 @@ from session_adapters.hector.server import Server
 from session_adapters.reading.damaged_places import Damage
 from session_adapters.reading.sqlite import DatabaseMissing, DatabaseUnreadable, SessionGone, reading_stored
 from session_adapters.reading.sqlite_limits import NEW_ROWS, SESSION_ROWS
+from session_adapters.text import one_line
 from session_adapters.transcript import Change, Transcript, first_difference, part_of
 
 __all__ = ["PAGE_ROWS", "HectorTranscript"]
@@ -145,6 +147,33 @@ class HectorTranscript(Transcript):
         if page is not None:
             self._show(page)
         return page is not None
+
+    @property
+    def activity(self) -> Activity:
+        """See `Transcript.activity`. Hector writes down that it waits, and goes on whenever it is answered."""
+        found = activity_of(self.messages)
+        if waiting := self._facts.raw.get("waitsForApproval"):
+            tools = ", ".join(filter(None, dict.fromkeys(waiting.values())))
+            text = found.text if found.tool and found.tool == tools else ""
+            return Activity(
+                step="approval",
+                since=found.since or self._facts.updated,
+                tool=one_line(tools),
+                text=text,
+                record="the session's metadata name what waits for leave",
+                kept=True,
+            )
+        last = self.messages[-1] if self.messages else None
+        if last is not None and is_waiting(last):
+            return Activity(
+                step="approval" if found.step == "working" and found.tool else "question",
+                since=last.timestamp,
+                tool=found.tool,
+                text=one_line(last.content.partition(": ")[2]),
+                record="it waits for input",
+                kept=True,
+            )
+        return found
 
     # Following ---------------------------------------------------------------------------------------------
 

@@ -66,6 +66,8 @@ DATABASE = "state.db"
 _FILES = (LAYOUT, MEMORY)
 """Layouts of sources that are a file with one session."""
 _PROFILE = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
+_ASKS = frozenset(("terminal", "execute_code", "computer_use", "delegate_task", "memory"))
+"""Tools of Hermes 0.19 that may ask for leave, which its gateway keeps in its memory."""
 
 
 class HermesAdapter(Adapter):
@@ -191,6 +193,10 @@ class HermesAdapter(Adapter):
     def live(self) -> Mapping[str, Liveness]:
         """See `open_in_chats`."""
         return open_in_chats([root.path for root in self.roots()], self.environment.proc)
+
+    def may_wait_unseen(self, tool: str) -> bool:
+        """See `Adapter.may_wait_unseen`. A plugin may ask for any tool, which hardly one does."""
+        return tool in _ASKS or tool.startswith("mcp_")
 
     def check_files(self, report: Report) -> None:
         """See `SmallFiles`."""

@@ -246,6 +246,10 @@ class OpenCodeAdapter(Adapter):
 
         return live_sessions(self.environment, recent, header)
 
+    def may_wait_unseen(self, tool: str) -> bool:
+        """See `Adapter.may_wait_unseen`. The log tells."""
+        return False
+
     # Reading -----------------------------------------------------------------------------------------------
 
     def open(self, source: Source, session_id: str) -> Transcript:

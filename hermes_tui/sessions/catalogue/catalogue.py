@@ -192,11 +192,11 @@ class Catalogue:
         with self._work:
             return any(state.lacks_process(self._adapters.environment.proc) for state in self._agents.values())
 
-    def tells_processes(self, agent: str) -> bool:
-        """Whether a session of that agent that is not among `processes` is certainly open in none."""
-        with suppress(AdapterBroken):  # `refresh` says so
-            return self._adapters.get(agent).tells_processes
-        return False
+    def adapter_of(self, agent: str) -> Adapter | None:
+        """The adapter; None where it is broken, which `refresh` says."""
+        with suppress(AdapterBroken):
+            return self._adapters.get(agent)
+        return None
 
     def complete(
         self, stop: Callable[[], bool], agents: Iterable[str] | None = None, only: Collection[str] | None = None

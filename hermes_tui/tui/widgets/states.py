@@ -19,7 +19,7 @@ class State(NamedTuple):
     glyph: str
     word: str
     style: str
-    """Name of a purpose: `live`, `idle`, `error`, `faint`."""
+    """Name of a purpose: `live`, `idle`, `error`, `faint`, `question` …"""
 
 
 MEANINGS: tuple[tuple[str, str], ...] = (
@@ -31,6 +31,7 @@ MEANINGS: tuple[tuple[str, str], ...] = (
     ("†", "gone: its process ended in the middle of a turn"),
     ("✓", "done: it finished since you last looked"),
     ("●", "at work, or at least open in a process"),
+    ("◐", "working?: no sign tells whether it is at work, waits for your leave or has ended"),
     ("○", "idle: open in a process, and nothing is going on"),
     ("┃", "unread: something came since you last looked"),
     (PIN, "pinned by you"),
@@ -79,11 +80,11 @@ def state_of(session: SessionSummary, judged: SessionState | None = None, lane: 
 
 _ATTENTION = {
     "approval": ("⚑", "needs"),
-    "question": ("?", "needs"),
+    "question": ("?", "question"),
     "stuck": ("!", "warning"),
     "failed": ("✗", "error"),
-    "limited": ("◔", "warning"),
-    "gone": ("†", "error"),
+    "limited": ("◔", "limited"),
+    "gone": ("†", "gone"),
     "done": ("✓", "accent"),
     "working": ("●", "live"),
     "idle": ("○", "idle"),
@@ -93,4 +94,6 @@ _ATTENTION = {
 def attention_state(state: SessionState) -> State:
     """A judged state, with a question mark behind its word where it is not sure."""
     glyph, style = _ATTENTION[state.state]
+    if state.word == "working?":
+        glyph = "◐"
     return State(glyph, state.word, style)

@@ -26,7 +26,8 @@ Parts = Sequence[Part]
 _COLOURS = [f"agent-{number}" for number in range(AGENT_COLOURS)]
 _PURPOSES = {
     "look": (
-        "accent", "bright", "heading", "faint", "idle", "needs", "warning", "error", "live", "key", "match", "cursor",
+        "accent", "bright", "heading", "faint", "idle", "needs", "question", "warning", "limited", "error", "gone",
+        "live", "key", "match", "cursor",
         "resting", "caption", "title", "rule", "cost", "who", "bar", "column", "removed", "added", "removed-word",
         "added-word", "head", *_COLOURS,
     ),

@@ -29,6 +29,7 @@ _Look = tuple[Parts, str]
 
 _PURPOSES = (
     *("caption", "title", "faint", "rule", "cost", "match", "live", "idle", "error", "accent", "needs", "warning"),
+    *("question", "limited", "gone"),
     *(f"agent-{number}" for number in range(AGENT_COLOURS)),
 )
 """Of the texts in a row."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from errno import ENOSPC
 from typing import TYPE_CHECKING
 
 from hermes_tui.cli import exit_codes, stderr, stdout
@@ -88,6 +89,10 @@ def _invoke(arguments: Sequence[str], wants_json: bool) -> int:
         return exit_codes.INTERRUPTED
     except click.ClickException as error:
         return _usage(error, wants_json)
+    except OSError as error:
+        if error.errno == ENOSPC and error.filename is None and not stdout.has_begun():
+            raise stdout.OutputFailed(f"cannot write the output: {error.strerror}") from error  # click's own: a help
+        raise
     return result if isinstance(result, int) else exit_codes.OK
 
 

@@ -21,6 +21,7 @@ from hermes_tui.errors import HermesTuiError
 from hermes_tui.platform import paths
 from hermes_tui.platform.background import Slot
 from hermes_tui.platform.log import write_failure
+from hermes_tui.sessions.catalogue.arrivals import Arrivals
 from hermes_tui.sessions.catalogue.snapshot import Snapshot
 from hermes_tui.sessions.manager import SessionManager
 from hermes_tui.tui.app_actions import AppActions
@@ -111,7 +112,11 @@ class HermesApp(AppActions, inherit_bindings=False):
         self._growths: Slot[Transcript] = Slot(self.in_loop, lambda more: self.main.transcript.grown(more))
         self.reader = SessionReader(manager.open, self._opens.put, self._growths.put, _get_ready)
         self.watch_thread = Watch(
-            manager.catalogue, self._publish, lambda problem: self._say_error(problem.reason), clear_up
+            manager.catalogue,
+            self._publish,
+            lambda problem: self._say_error(problem.reason),
+            clear_up,
+            Arrivals(manager.environment).since,
         )
         self._handing_over = Lock()
         self.cost_refresh = CostRefresh(lambda: manager.costs.book(), self._hand_over)

@@ -85,6 +85,18 @@ def test_streams_that_are_closed_or_full(
         assert "No space left" in ran.stderr
 
 
+@pytest.mark.parametrize("option", ["--help", "--version"])
+def test_a_help_that_cannot_be_written_is_said_to_be_just_that(
+    process_environment: dict[str, str], option: str
+) -> None:
+    with Path("/dev/full").open("wb") as full:
+        command = [sys.executable, "-m", "hermes_tui", option]
+        ran = subprocess.run(
+            command, env=process_environment, stdout=full, stderr=subprocess.PIPE, text=True, timeout=180, check=False
+        )
+    assert (ran.returncode, ran.stderr) == (1, "hermes-tui: cannot write the output: No space left on device\n")
+
+
 def test_ctrl_c_is_quiet(tiny_home: TinyHome, process_environment: dict[str, str]) -> None:
     os.mkfifo(tiny_home.home / "gate")
     script = (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import threading
 import time
@@ -15,6 +16,7 @@ from msgspec.structs import replace
 
 from claude_lines import ClaudeHome
 from hermes_tui.platform.background import Slot
+from hermes_tui.sessions.catalogue.arrivals import Arrivals
 from hermes_tui.sessions.catalogue.snapshot import AgentPlace, Snapshot
 from hermes_tui.sessions.manager import SessionManager
 from hermes_tui.tui.workers.session_watch import Watch, agents_at, directories
@@ -401,3 +403,47 @@ def test_a_server_among_the_places_keeps_no_directory_from_being_watched(tmp_pat
     roots = (Root(path=Path("postgresql:host:5432/hector"), exists=True), Root(path=tmp_path, exists=True))
     snapshot = Snapshot(version=1, places=(AgentPlace(agent="a", label="A", roots=roots),))
     assert directories(snapshot) == (tmp_path,)
+
+
+@pytest.mark.parametrize("begun", ["", ".pi", ".pi/agent", ".gemini"])
+def test_the_first_session_of_an_agent_is_seen_where_it_had_no_place_yet(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, begun: str
+) -> None:
+    """`begun`: what it had made before."""
+    monkeypatch.setattr("hermes_tui.tui.workers.session_watch.WITH_NOTIFICATION", 600.0)
+    made = ClaudeHome(tmp_path / "home")
+    made.session("one")
+    (made.home / begun).mkdir(parents=True, exist_ok=True)
+    environment = Environment(home=made.home)
+    manager = SessionManager(environment, cache_dir=tmp_path / "cache", agents=("claude", "pi", "gemini", "omp"))
+    found: list[Snapshot] = []
+    watch = Watch(manager.catalogue, found.append, nothing, int, Arrivals(environment).since)
+    watch.start()
+    try:
+        wait(lambda: found and watch.notified)
+        time.sleep(2.5)  # what comes after it listens is looked for once more
+        folder = made.home / ".pi" / "agent" / "sessions" / "--x--"
+        folder.mkdir(parents=True)
+        head = {"type": "session", "version": 3, "id": "s", "timestamp": "2026-11-01T10:00:00.000Z", "cwd": "/x"}
+        said = {"type": "message", "id": "m", "parentId": None, "timestamp": head["timestamp"]}
+        said["message"] = {"role": "user", "content": "hello", "timestamp": 1_793_527_200_000}
+        (folder / "2026-11-01T10-00-00-000Z_s.jsonl").write_text(f"{json.dumps(head)}\n{json.dumps(said)}\n")
+        wait(lambda: {one.agent for one in found[-1].sessions} == {"claude", "pi"}, 20.0)
+    finally:
+        watch.stop()
+        watch.join()
+
+
+def test_an_arrival_is_told_once(tmp_path: Path) -> None:
+    environment = Environment(home=tmp_path)
+    arrivals = Arrivals(environment)
+    missing = Root(path=tmp_path / ".codex" / "sessions")
+    places = [AgentPlace(agent="codex", label="Codex", roots=(missing,)), AgentPlace(agent="gemini", label="Gemini")]
+    assert arrivals.since(places) == set()
+    missing.path.mkdir(parents=True)
+    assert arrivals.since(places) == {str(missing.path)}
+    assert arrivals.since(places) == set()
+    (tmp_path / ".gemini").mkdir()
+    assert arrivals.since(places) == {"/"}
+    assert arrivals.since(places) == set()
+    assert agents_at({"/"}, Snapshot(places=tuple(places))) is None

@@ -10,14 +10,14 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Protocol
 
 from hermes_tui.platform.background import Worker
 from hermes_tui.platform.memory_tuning import give_back
-from hermes_tui.sessions.catalogue.snapshot import Snapshot
+from hermes_tui.sessions.catalogue.snapshot import AgentPlace, Snapshot
 from session_adapters.model import Problem
 
 __all__ = [
@@ -44,7 +44,7 @@ _RAREST = 300.0
 PROCESSES_PAUSE = 15.0
 """Seconds between two looks for processes: they end without writing to a file."""
 _ENDED_PAUSE = 1.0
-"""Seconds between two looks at whether those that are known still run."""
+"""Seconds between two looks at whether those that are known still run, and whether an agent begins to be here."""
 _SHARE = 20
 """A look that took one second is followed by at least so many without one: of the processor's time where the system
 notifies, for a busy machine makes nobody wait longer; else of the clock's, for a network may be slow."""
@@ -92,13 +92,15 @@ class Watch:
         publish: Callable[[Snapshot], None],
         failed: Callable[[Problem], None],
         rest: Callable[[], object] = int,
+        arrivals: Callable[[Sequence[AgentPlace]], Collection[str]] = lambda places: (),
     ) -> None:
         """`failed` is told, in the thread, of an error that is a bug; the watch goes on. `rest` is called there when
-        something was published and a while has passed: to clear up after it."""
+        something was published and a while has passed: to clear up after it. `arrivals`: see `Arrivals.since`."""
         self._catalogue = catalogue
         self._publish = publish
         self._failed = failed
         self._rest = rest
+        self._arrivals = arrivals
         self._worker = Worker[bool]("watch", self._serve, self._broken)
         self._over = threading.Event()
         """For the native watcher, which nothing else can end."""
@@ -249,6 +251,7 @@ class Watch:
         due = now - self._looked >= PROCESSES_PAUSE
         if not due and now - self._counted >= _ENDED_PAUSE:
             self._counted, due = now, self._catalogue.lacks_process
+            self._touched.update(self._arrivals(self._snapshot.places if self._snapshot is not None else ()))
         if due:
             self._looked = now
             try:

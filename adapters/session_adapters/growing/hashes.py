@@ -9,7 +9,7 @@ from copy import copy
 
 __all__ = ["Hashes"]
 
-_FRESH = 1024
+_FRESH = 256
 """So many hashes are kept as a set of Python's until they are put among the others, which are in order."""
 
 

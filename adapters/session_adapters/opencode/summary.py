@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterable
 from typing import Any, Self
 
@@ -24,14 +25,14 @@ class OpenCodeFold(SessionFold):
         self.warnings = 0
         self.first: int | None = None
         """Milliseconds, of the first message that has a time."""
-        self.own_times: list[int] = []
+        self.own_times = array("q")
         """Of the session's own messages."""
         self.last_copied: int | None = None
 
     def copy(self) -> Self:
         """See `SessionFold.copy`."""
         other = super().copy()
-        other.own_times = list(self.own_times)
+        other.own_times = self.own_times[:]
         return other
 
     def add(self, messages: Iterable[Message]) -> None:

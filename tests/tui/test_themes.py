@@ -45,6 +45,8 @@ def test_text_can_be_read(name: str) -> None:
     assert contrast(Color.parse(theme.variables["faint"]), background) >= weak
     for number in range(AGENT_COLOURS):
         assert contrast(Color.parse(theme.variables[f"agent-{number}"]), background) >= 4.0, number
+    for state in ("question", "limited", "gone"):
+        assert contrast(Color.parse(theme.variables[state]), background) >= 4.0, state
     cursor = Color.parse(theme.variables["cursor-background"])
     assert contrast(Color.parse(theme.variables["cursor-foreground"]), cursor) >= strong
 

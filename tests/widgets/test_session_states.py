@@ -16,7 +16,7 @@ from hermes_tui.tui.widgets.session_list.conversation import Conversation
 from hermes_tui.tui.widgets.session_list.rows import Forest
 from hermes_tui.tui.widgets.session_list.shown_states import ShownStates
 from hermes_tui.tui.widgets.session_list.widget import SessionList
-from hermes_tui.tui.widgets.states import MEANINGS, State, state_of
+from hermes_tui.tui.widgets.states import MEANINGS, State, attention_state, state_of
 from hermes_tui.tui.widgets.styled import LOOKS
 from made import NOW, session
 from pilots import screen_text
@@ -88,6 +88,11 @@ def test_every_sign_is_explained(name: StateName) -> None:
     found = state_of(one, SessionState(state=name))
     assert found is not None
     assert [meaning for sign, meaning in MEANINGS if sign == found.glyph and name in meaning] or name == "working"
+
+
+def test_each_state_has_its_own_sign_word_and_colour() -> None:
+    found = [attention_state(SessionState(state=name)) for name in STATES]
+    assert all(len(set(column)) == len(STATES) for column in zip(*found, strict=True))
 
 
 def test_a_state_that_needs_a_person_goes_before_what_its_lane_is() -> None:

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING
 from msgspec import Struct, msgpack
 
 from session_adapters.model import Message, SessionSummary, TokenUsage
-from session_adapters.text import drop_impossible
 
 if TYPE_CHECKING:
     from session_adapters.growing.hashes import Hashes
@@ -28,7 +27,8 @@ _FIGURES = attrgetter(*TokenUsage.__struct_fields__)
 
 
 class Usage(Struct, frozen=True, array_like=True, gc=False):
-    """One model call, or several of one model that the agent recorded as a sum. Tokens as in `TokenUsage`."""
+    """One model call, or several of one model that the agent recorded as a sum. Tokens as in `TokenUsage`, of which
+    `call_of` makes it."""
 
     session_id: str
     """Native id of the session that spent them."""
@@ -53,9 +53,6 @@ class Usage(Struct, frozen=True, array_like=True, gc=False):
     """Copied from another session's record: counts only where that one is not there any more."""
     provider: str | None = None
     """Who served the model, as the agent names it."""
-
-    def __post_init__(self) -> None:
-        drop_impossible(self)
 
     @property
     def identity(self) -> str:
@@ -169,6 +166,7 @@ def call_of(
     estimated: bool = False,
     calls: int = 1,
     inherited: bool = False,
+    provider: str | None = None,
 ) -> Usage:
     """A `Usage` of normalised tokens (None: none were recorded)."""
     tokens = tokens or _NO_TOKENS
@@ -187,6 +185,7 @@ def call_of(
         estimated,
         calls,
         inherited,
+        provider,
     )
 
 

@@ -12,7 +12,7 @@ from session_adapters.model import EPOCH, Cost, SessionSummary, TokenUsage
 from session_adapters.text import one_line
 from session_adapters.times import from_epoch
 
-__all__ = ["PREVIEW_LENGTH", "recorded_cost", "summaries_of"]
+__all__ = ["PREVIEW_LENGTH", "recorded_cost", "recorded_tokens", "summaries_of"]
 
 PREVIEW_LENGTH = 200
 """Characters."""
@@ -95,27 +95,22 @@ def _summary(
 def _tokens(row: HermesSessionRow, usage: list[UsageRow]) -> TokenUsage | None:
     """The conversation's own calls stand in the session's row, and per model in the usage table too; the calls
     beside it (titles, compression, vision) stand in the usage table alone."""
-    own = TokenUsage(
+    own = recorded_tokens(row)
+    if usage and not own.total:
+        own = sum((recorded_tokens(line) for line in usage if not line.task), TokenUsage())
+    if usage:
+        own = sum((recorded_tokens(line) for line in usage if line.task), own)
+    return own if own.total else None
+
+
+def recorded_tokens(row: HermesSessionRow | UsageRow) -> TokenUsage:
+    """Those that a row holds."""
+    return TokenUsage(
         input_tokens=row.input_tokens,
         output_tokens=row.output_tokens,
         cached_tokens=row.cache_read_tokens,
         cache_write_tokens=row.cache_write_tokens,
         thinking_tokens=row.reasoning_tokens,
-    )
-    if usage and not own.total:
-        own = sum((_usage_tokens(line) for line in usage if not line.task), TokenUsage())
-    if usage:
-        own = sum((_usage_tokens(line) for line in usage if line.task), own)
-    return own if own.total else None
-
-
-def _usage_tokens(line: UsageRow) -> TokenUsage:
-    return TokenUsage(
-        input_tokens=line.input_tokens,
-        output_tokens=line.output_tokens,
-        cached_tokens=line.cache_read_tokens,
-        cache_write_tokens=line.cache_write_tokens,
-        thinking_tokens=line.reasoning_tokens,
     )
 
 

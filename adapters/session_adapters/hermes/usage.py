@@ -11,8 +11,8 @@ import apsw
 
 from session_adapters.hermes.records import HermesSessionRow, UsageRow
 from session_adapters.hermes.session_queries import HermesSchema, money_rows
-from session_adapters.hermes.summaries import recorded_cost
-from session_adapters.usage import Usage
+from session_adapters.hermes.summaries import recorded_cost, recorded_tokens
+from session_adapters.usage import Usage, call_of
 
 __all__ = ["read_usage"]
 
@@ -31,17 +31,13 @@ def _of_session(row: HermesSessionRow, usage: list[UsageRow]) -> Iterator[Usage]
     where the two agree. Calls beside the conversation stand in the usage table alone."""
     own = [line for line in usage if not line.task]
     amount, estimated = recorded_cost(row)
-    whole = Usage(
+    whole = call_of(
         row.id,
         "",
         row.ended_at or max((line.last_seen for line in own), default=0.0) or row.started_at,
         row.model or next((line.model for line in own), None),
-        row.input_tokens,
-        row.output_tokens,
-        row.cache_read_tokens,
-        row.cache_write_tokens,
-        row.reasoning_tokens,
-        usd=amount,
+        recorded_tokens(row),
+        amount,
         estimated=estimated,
         calls=max(1, row.api_call_count or sum(line.api_call_count for line in own)),
         provider=row.billing_provider or None,
@@ -60,17 +56,13 @@ def _of_session(row: HermesSessionRow, usage: list[UsageRow]) -> Iterator[Usage]
 def _line(row: HermesSessionRow, line: UsageRow) -> Usage:
     amount = line.actual_cost_usd or line.estimated_cost_usd
     included = row.cost_status == "included" and not line.task
-    return Usage(
+    return call_of(
         row.id,
         "",
         line.last_seen or row.ended_at or row.started_at,
         line.model or row.model,
-        line.input_tokens,
-        line.output_tokens,
-        line.cache_read_tokens,
-        line.cache_write_tokens,
-        line.reasoning_tokens,
-        usd=amount if amount or included else None,
+        recorded_tokens(line),
+        amount if amount or included else None,
         estimated=not line.actual_cost_usd and not included,
         calls=max(1, line.api_call_count),
         provider=row.billing_provider or None,

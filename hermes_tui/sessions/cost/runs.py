@@ -15,12 +15,12 @@ from pathlib import PurePath
 from msgspec import Struct
 
 from session_adapters.base import Environment
-from session_adapters.model import Problem, unified_id
+from session_adapters.model import Problem, TokenUsage, unified_id
 from session_adapters.reading.decoding import Decoder
 from session_adapters.reading.files import file_stamp, open_file
 from session_adapters.reading.lines import lines
 from session_adapters.times import parse_time
-from session_adapters.usage import Usage
+from session_adapters.usage import Usage, call_of
 
 __all__ = ["Run", "RunCost", "RunIndex", "index_files", "read_index"]
 
@@ -48,14 +48,14 @@ class RunCost(Struct, frozen=True, rename={"total_usd": "totalUsd", "input_token
     def usage(self, session_id: str) -> Usage:
         """Its tokens, without the money."""
         read = self.cached_tokens if self.cache_read_tokens is None else self.cache_read_tokens
-        return Usage(
-            session_id,
+        tokens = TokenUsage(
             input_tokens=self.input_tokens or 0,
             output_tokens=self.output_tokens or 0,
             cached_tokens=read or 0,
             cache_write_tokens=self.cache_creation_tokens or 0,
             thinking_tokens=self.thinking_tokens or 0,
         )
+        return call_of(session_id, "", None, None, tokens, None)
 
 
 class _Line(Struct, rename="camel"):

@@ -14,6 +14,7 @@ from hermes_tui.cli import stdout
 from hermes_tui.cli.home_option import environment_of, hurry, manager_of
 from hermes_tui.display import age, safe
 from hermes_tui.platform import memory_tuning, paths
+from hermes_tui.sessions.jsontext import encode
 
 if TYPE_CHECKING:
     from hermes_tui.attention.monitor import Attended, Monitor
@@ -28,7 +29,9 @@ _EVERY = 2.0
 
 
 @click.command()
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object a look, with all evidence.")
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print a JSON object with all evidence; with --watch one a line."
+)
 @click.option("--watch", is_flag=True, help="Go on looking, every two seconds, and print what changed.")
 @click.option("--seen", is_flag=True, help="Count what is printed as seen: what is done needs nobody any more.")
 @click.pass_context
@@ -49,13 +52,15 @@ def attention(context: click.Context, as_json: bool, watch: bool, seen: bool) ->
         if told != before:
             before = told
             if as_json:
-                stdout.write_json({"at": datetime.now(UTC), "sessions": [_as_json(one) for one in found]})
+                report = {"at": datetime.now(UTC), "sessions": [_as_json(one) for one in found]}
+                stdout.write(encode(report) + b"\n") if watch else stdout.write_json(report)
             else:
                 stdout.write("".join(f"{line}\n" for line in _lines(found, datetime.now(UTC))))
         for one in found if seen else ():
             marks.see(one.session.unified_id, one.session.updated_at)
         if not watch:
             break
+        stdout.finish()  # whoever reads a pipe is told now, not when a buffer is full
         time.sleep(_EVERY)
     manager.catalogue.close()
 

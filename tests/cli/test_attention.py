@@ -7,6 +7,9 @@ import json
 import os
 import re
 import shutil
+import signal
+import subprocess
+import sys
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -177,6 +180,21 @@ def test_a_session_that_runs_in_no_pane_cannot_be_jumped_to(claude: Path, cli: C
     assert ran.code == 1
     assert re.search(rf"process {os.getpid()} runs in|this terminal is not in tmux|tmux is not on PATH", ran.err)
     assert cli("jump").code == 8, "no session needs a person"
+
+
+def test_a_watch_tells_a_pipe_at_once(claude: Path, process_environment: dict[str, str]) -> None:
+    """It stood in a buffer until there were eight kilobytes of it."""
+    be_live(claude, "waiting", "permission")
+    command = [sys.executable, "-m", "hermes_tui", "--home", str(claude.parent), "attention", "--watch", "--json"]
+    environment = {name: value for name, value in process_environment.items() if name != "PYTHONUNBUFFERED"}
+    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE) as watch:
+        assert watch.stdout is not None
+        line = watch.stdout.readline()  # a whole object
+        assert watch.poll() is None
+        watch.send_signal(signal.SIGINT)
+        assert watch.wait(60) == 130
+    (shown,) = json.loads(line)["sessions"]
+    assert shown["state"] == "approval"
 
 
 def test_a_watch_tells_what_is_new_and_has_its_garbage_collected(

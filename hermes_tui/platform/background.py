@@ -10,11 +10,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Generic, TypeVar
 
-__all__ = ["Slot", "Worker", "in_background", "in_turn"]
+__all__ = ["PATIENCE", "Slot", "Worker", "in_background", "in_turn"]
 
 T = TypeVar("T")
 _TURN = threading.RLock()
-_PATIENCE = 2.0
+PATIENCE = 2.0
 """Seconds for which a turn is waited for."""
 
 
@@ -27,7 +27,7 @@ def in_background(name: str, function: Callable[[], object]) -> None:
 def in_turn() -> Iterator[None]:
     """For what keeps something up to date: one such thread at a time, unless one takes very long. For what several
     need at once Python makes room that it hardly gives back."""
-    has_turn = _TURN.acquire(timeout=_PATIENCE)
+    has_turn = _TURN.acquire(timeout=PATIENCE)
     try:
         yield
     finally:

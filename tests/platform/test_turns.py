@@ -29,7 +29,7 @@ def test_one_at_a_time() -> None:
 
 
 def test_who_has_waited_long_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hermes_tui.platform.background._PATIENCE", 0.05)
+    monkeypatch.setattr("hermes_tui.platform.background.PATIENCE", 0.05)
     done = threading.Event()
 
     def work() -> None:

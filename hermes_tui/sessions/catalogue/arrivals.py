@@ -1,4 +1,7 @@
-"""Notices that an agent begins to have sessions here: where there is nothing yet, the system notifies of nothing."""
+"""Notices that an agent begins to have sessions here.
+
+Where there is nothing yet the system notifies of nothing.
+"""
 
 from __future__ import annotations
 

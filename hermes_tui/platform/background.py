@@ -6,33 +6,17 @@ Nobody waits for a daemon thread when the program ends.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Generic, TypeVar
 
-__all__ = ["PATIENCE", "Slot", "Worker", "in_background", "in_turn"]
+__all__ = ["Slot", "Worker", "in_background"]
 
 T = TypeVar("T")
-_TURN = threading.RLock()
-PATIENCE = 2.0
-"""Seconds for which a turn is waited for."""
 
 
 def in_background(name: str, function: Callable[[], object]) -> None:
     """Call `function` once in a thread of this name, by which an error in it is reported."""
     threading.Thread(target=function, name=name, daemon=True).start()
-
-
-@contextmanager
-def in_turn() -> Iterator[None]:
-    """For what keeps something up to date: one such thread at a time, unless one takes very long. For what several
-    need at once Python makes room that it hardly gives back."""
-    has_turn = _TURN.acquire(timeout=PATIENCE)
-    try:
-        yield
-    finally:
-        if has_turn:
-            _TURN.release()
 
 
 class Worker(Generic[T]):

@@ -19,7 +19,7 @@ from hermes_tui.clock import Clock
 from hermes_tui.config import Config
 from hermes_tui.errors import HermesTuiError
 from hermes_tui.platform import paths
-from hermes_tui.platform.background import Slot, in_turn
+from hermes_tui.platform.background import Slot
 from hermes_tui.platform.log import write_failure
 from hermes_tui.sessions.catalogue.arrivals import Arrivals
 from hermes_tui.sessions.catalogue.snapshot import Snapshot
@@ -275,7 +275,7 @@ class HermesApp(AppActions, inherit_bindings=False):
     def _hand_over(self) -> None:
         """Made here, in the thread that has news: with many thousand sessions it takes a moment. One at a time, and
         of the latest that is known: what two threads make beside each other needs twice the room."""
-        with in_turn(), self._handing_over:
+        with self._handing_over:
             snapshot = self.manager.catalogue.snapshot
             with suppress(HermesTuiError):  # wrong settings: no costs but those that agents recorded
                 snapshot = replace(snapshot, sessions=tuple(self.manager.costs.shown(snapshot.sessions)))

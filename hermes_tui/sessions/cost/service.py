@@ -9,7 +9,6 @@ from datetime import date
 from msgspec.structs import replace
 
 from hermes_tui.config import Price
-from hermes_tui.platform.background import in_turn
 from hermes_tui.sessions.adapters import Adapters
 from hermes_tui.sessions.catalogue.catalogue import Catalogue
 from hermes_tui.sessions.catalogue.options import ListOptions, select
@@ -61,8 +60,7 @@ class CostDesk:
         with self._booking:
             if self._ledger.current() is None:
                 self._ledger.look_ahead()
-            with in_turn():
-                return self.sheet()
+            return self.sheet()
 
     def shown(self, sessions: Sequence[SessionSummary]) -> list[SessionSummary]:
         """The sessions, each with its cost as it was last added up; nothing is read for it."""

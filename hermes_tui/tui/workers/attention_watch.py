@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from hermes_tui.attention.shared import SharedCounts
 from hermes_tui.errors import HermesTuiError
-from hermes_tui.platform.background import Worker, in_turn
+from hermes_tui.platform.background import Worker
 from hermes_tui.platform.log import write_failure
 from hermes_tui.sessions.catalogue.snapshot import Snapshot
 from hermes_tui.sessions.mark_store import MarkStore
@@ -83,8 +83,7 @@ class AttentionWatch:
             return None
         self._keep_seen()
         self._monitor = self._monitor or self._make()
-        with in_turn():
-            report = self._monitor.look(self._snapshot)
+        report = self._monitor.look(self._snapshot)
         if report != self._report and not self._worker.is_over:
             self._report = report
             self._publish(report)

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from hermes_tui.clock import Clock
-from hermes_tui.platform.background import Worker, in_turn
+from hermes_tui.platform.background import Worker
 from session_adapters.base import Environment
 
 if TYPE_CHECKING:
@@ -150,8 +150,7 @@ class LaneWatch:
         if stamp != self._stamp or (homes and now - self._read_at >= _STALE and not self._clock.is_fixed):
             self._stamp = stamp
             self._read_at = now
-            with in_turn():
-                news = self._read(environment, audit)
+            news = self._read(environment, audit)
             self._took = time.monotonic() - now
             # All but the moment: what looks the same is not told again.
             if self._last is None or msgspec.structs.replace(news, at=self._last.at) != self._last:

@@ -15,7 +15,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Protocol
 
-from hermes_tui.platform.background import Worker, in_turn
+from hermes_tui.platform.background import Worker
 from hermes_tui.platform.memory_tuning import give_back
 from hermes_tui.sessions.catalogue.snapshot import AgentPlace, Snapshot
 from session_adapters.model import Problem
@@ -198,9 +198,8 @@ class Watch:
         agents = None if everything or late or not touched else agents_at(touched, self._snapshot or Snapshot())
         if agents is None:
             self._whole = self._looked = began
-        with in_turn():
-            snapshot = self._snapshot = self._catalogue.refresh(agents, again=everything)
-            self._offer(snapshot)
+        snapshot = self._snapshot = self._catalogue.refresh(agents, again=everything)
+        self._offer(snapshot)
         used = time.thread_time() - worked
         if agents is None:
             self._backstop = max(WITH_NOTIFICATION, min(used * _RARELY, _RAREST))

@@ -39,6 +39,8 @@ class Activity(JsonRecord, frozen=True):
     """When it came to stand there; UTC."""
     tool: str = ""
     """What runs, or waits for leave."""
+    tools: tuple[str, ...] = ()
+    """All that run together, where they are several."""
     text: str = ""
     """Its command, the question, the error, the prompt that is being answered, an answer's last line; one line."""
     until: datetime | None = None
@@ -81,6 +83,7 @@ def _of_reply(message: Message, answered: datetime | None) -> Activity:
             step="question" if _asks(waits[-1]) else "working",
             since=message.timestamp,
             tool=_line(waits[-1].tool_name),
+            tools=tuple(_line(call.tool_name) for call in waits) if len(waits) > 1 else (),
             text=_line(_most_telling(waits[-1].input)),
             record=f"a call of {_line(waits[-1].tool_name)} without a result",
         )

@@ -7,14 +7,14 @@ there.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
 from session_adapters.base import Environment
 from session_adapters.reading.folders import is_reachable
 
-__all__ = ["PLACES", "Places", "may_have_sessions"]
+__all__ = ["PLACES", "Places", "may_have_sessions", "names_at_home"]
 
 
 class Places(NamedTuple):
@@ -66,18 +66,26 @@ PLACES: Mapping[str, Places] = {
 """Of those agents of which it can be told in a few looks."""
 
 
-def may_have_sessions(agent: str, environment: Environment) -> bool:
-    """False where it is certain that `agent` has none. Also true where nobody can tell: its adapter says why."""
+def names_at_home(environment: Environment) -> list[str] | None:
+    """What lies in the home directory; None where that cannot be told."""
+    try:
+        return os.listdir(environment.home)  # noqa: PTH208 - names alone
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    except OSError:
+        return None
+
+
+def may_have_sessions(
+    agent: str, environment: Environment, at_home: Callable[[Environment], list[str] | None] = names_at_home
+) -> bool:
+    """False where it is certain that `agent` has none. Also true where nobody can tell: its adapter says why. Whoever
+    asks for several may know what lies `at_home`."""
     places = PLACES.get(agent)
     if places is None or any(environment.variables.get(name, "").strip() for name in places.variables):
         return True
-    try:
-        names = os.listdir(environment.home)  # noqa: PTH208 - names alone
-    except (FileNotFoundError, NotADirectoryError):
-        names = []
-    except OSError:
-        return True
-    if any(name.startswith(places.home) for name in names):
+    names = at_home(environment)
+    if names is None or any(name.startswith(places.home) for name in names):
         return True
     folders = [
         (environment.path("XDG_CONFIG_HOME", ".config"), places.config),

@@ -94,7 +94,7 @@ class AttentionReport(NamedTuple):
 class _Known(NamedTuple):
     store: tuple[int, ...]
     """How its file looked."""
-    row: tuple[datetime, int]
+    row: tuple[datetime, int, bool]
     """How the list has it."""
     activity: Activity
     changed: float
@@ -249,6 +249,7 @@ class Monitor:
             return None
         live = processes.get(session.unified_id)
         adapter = self._manager.catalogue.adapter_of(session.agent)
+        tools = known.activity.tools or (known.activity.tool,)
         can_tell = adapter is not None and adapter.tells_processes
         if live is None and lane is not None:
             live, can_tell = lane.process(known.activity), lane.can_tell
@@ -265,7 +266,7 @@ class Monitor:
             now=datetime.fromtimestamp(now, UTC),
             unread=unread and lane is None,  # who speaks in a lane reads it there
             can_tell=can_tell,
-            may_wait=adapter is None or adapter.may_wait_unseen(known.activity.tool),
+            may_wait=adapter is None or any(map(adapter.may_wait_unseen, tools)),
             started=datetime.fromtimestamp(started, UTC) if started is not None else None,
             stuck_after=self._stuck_after,
         )
@@ -282,7 +283,7 @@ class Monitor:
                 stamp += (status.st_ino, status.st_size, status.st_mtime_ns)
                 changed = max(changed, status.st_mtime)
         store = tuple(stamp)
-        row = (session.updated_at, session.message_count)
+        row = (session.updated_at, session.message_count, session.waits)
         is_shared = session.path in self._shared
         if is_shared:  # that others' messages are written says nothing of this one
             changed = session.updated_at.timestamp()

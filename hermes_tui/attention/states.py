@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
+from math import inf
 from typing import Literal, get_args
 
 import msgspec
@@ -152,9 +153,8 @@ def judge(
             sign = Sign(source="process", steps=_RESTS, at=started, words=f"{words}, and was started after that")
         signs.append(sign)
     if title is not None and live is not None:
-        # Since when a title says what it said at first, nobody knows: what the process itself says goes before it.
-        signs.append(title if title.at is not None or live.steps else msgspec.structs.replace(title, at=now))
-    step, clear = _decide(signs, activity.step)
+        signs.append(title)
+    step, clear = _decide(signs, activity.step, trusts_title=live is None or not live.steps)
     last = max((at for at in (changed, activity.since) if at is not None), default=None)
     silent = last is not None and now - last >= stuck_after
     is_kept = activity.kept and step == activity.step
@@ -172,7 +172,7 @@ def judge(
     return SessionState(
         state=state,
         sure=sure,
-        since=activity.since if same else next((sign.at for sign in reversed(signs) if step in sign.steps), None),
+        since=activity.since if same else _since(signs, step, record),
         tool=activity.tool if step in RUNS else "",
         text=activity.text if same or (step in RUNS and activity.step in RUNS) else "",
         until=activity.until,
@@ -194,11 +194,23 @@ def _settled(
     return step, True
 
 
-def _decide(signs: Sequence[Sign], recorded: Step) -> tuple[Step, bool]:
+def _since(signs: Sequence[Sign], step: Step, record: Sign) -> datetime | None:
+    """Since when one says so; of a title that said so at first sight since the call or the prompt."""
+    told = next((sign.at for sign in reversed(signs) if step in sign.steps and sign.at is not None), None)
+    return told or (record.at if step in RUNS and record.steps <= RUNS else None)
+
+
+def _decide(signs: Sequence[Sign], recorded: Step, *, trusts_title: bool) -> tuple[Step, bool]:
     """The step that the freshest sign allows, the record's own where it is among those; and whether that is clear:
     not where a call may wait for leave as well, nor where the sign denies the record and leaves several steps."""
-    told = [sign for sign in signs if sign.steps]
-    told.sort(key=lambda sign: sign.at.timestamp() if sign.at is not None else 0.0, reverse=True)
+
+    def fresh(sign: Sign) -> float:
+        # Since when a title says what it said at first, nobody knows: what the process itself says goes before it.
+        if sign.at is None:
+            return inf if sign.source == "title" and trusts_title else 0.0
+        return sign.at.timestamp()
+
+    told = sorted((sign for sign in signs if sign.steps), key=fresh, reverse=True)
     allowed = told[0].steps
     for sign in told[1:]:
         allowed = (allowed & sign.steps) or allowed

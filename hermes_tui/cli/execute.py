@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from errno import ENOSPC
+from errno import EFBIG, EIO, ENOSPC, EPIPE
 from typing import TYPE_CHECKING
 
 from hermes_tui.cli import exit_codes, stderr, stdout
@@ -17,6 +17,8 @@ __all__ = ["execute"]
 
 _PROGRAM = "hermes-tui"
 _COMPLETION = "_HERMES_TUI_COMPLETE"
+_FULL = (EFBIG, EIO, ENOSPC, EPIPE)
+"""What an output may have that cannot be written."""
 
 
 def execute(arguments: Sequence[str]) -> int:
@@ -90,8 +92,8 @@ def _invoke(arguments: Sequence[str], wants_json: bool) -> int:
     except click.ClickException as error:
         return _usage(error, wants_json)
     except OSError as error:
-        if error.errno == ENOSPC and error.filename is None and not stdout.has_begun():
-            raise stdout.OutputFailed(f"cannot write the output: {error.strerror}") from error  # click's own: a help
+        if error.errno in _FULL and error.filename is None and not stdout.has_begun():
+            raise stdout.trouble(error) from error  # click's own writing: a help, the version
         raise
     return result if isinstance(result, int) else exit_codes.OK
 

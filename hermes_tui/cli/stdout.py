@@ -17,6 +17,7 @@ __all__ = [
     "has_begun",
     "json_error",
     "terminal_width",
+    "trouble",
     "write",
     "write_json",
     "write_json_array",
@@ -59,7 +60,7 @@ def write(text: str | bytes) -> None:
         _begun = _begun or bool(data)
         sys.stdout.buffer.write(data)
     except OSError as error:
-        raise _trouble(error) from error
+        raise trouble(error) from error
 
 
 def write_json(value: Any) -> None:
@@ -94,7 +95,7 @@ def finish() -> None:
         if sys.stdout is not None:
             sys.stdout.flush()
     except OSError as error:
-        raise _trouble(error) from error
+        raise trouble(error) from error
 
 
 def abandon() -> None:
@@ -113,7 +114,8 @@ def terminal_width() -> int:
     return max(20, shutil.get_terminal_size((fallback, 24)).columns)
 
 
-def _trouble(error: OSError) -> Exception:
+def trouble(error: OSError) -> Exception:
+    """What to raise for an output that could not be written."""
     if isinstance(error, BrokenPipeError):
         return PipeClosed()
     return OutputFailed(f"cannot write the output: {error.strerror or error}")

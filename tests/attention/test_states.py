@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from hermes_tui.attention.states import STATES, Sign, judge
-from session_adapters.activity import Activity, Step
-from session_adapters.base import Liveness
+from session_adapters.activity import Activity, Step, activity_of
+from session_adapters.base import Environment, Liveness
+from session_adapters.hermes import HermesAdapter
+from session_adapters.model import Message, ToolCall
 
 NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
 RESTS: frozenset[Step] = frozenset(("done", "idle", "failed", "limited"))
@@ -174,3 +177,11 @@ def test_any_signs_make_one_state_with_its_evidence(
         assert unread
     if runs and not says and not shown and step not in ("done", "working"):
         assert found.state == step
+
+
+@pytest.mark.parametrize("tools", [("terminal", "web_search"), ("web_search", "terminal")])
+def test_of_several_calls_any_may_wait_for_leave(tmp_path: Path, tools: tuple[str, str]) -> None:
+    calls = tuple(ToolCall(tool_call_id=tool, tool_name=tool, input={}) for tool in tools)
+    activity = activity_of([Message(role="assistant", content="", timestamp=ago(30), tool_calls=calls)])
+    assert activity.tools == tools
+    assert any(map(HermesAdapter(Environment(home=tmp_path)).may_wait_unseen, activity.tools))

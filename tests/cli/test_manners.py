@@ -95,6 +95,13 @@ def test_a_help_that_cannot_be_written_is_said_to_be_just_that(
             command, env=process_environment, stdout=full, stderr=subprocess.PIPE, text=True, timeout=180, check=False
         )
     assert (ran.returncode, ran.stderr) == (1, "hermes-tui: cannot write the output: No space left on device\n")
+    reading, writing = os.pipe()
+    os.close(reading)
+    ran = subprocess.run(
+        command, env=process_environment, stdout=writing, stderr=subprocess.PIPE, text=True, timeout=180, check=False
+    )
+    os.close(writing)
+    assert (ran.returncode, ran.stderr) == (141, "")
 
 
 def test_ctrl_c_is_quiet(tiny_home: TinyHome, process_environment: dict[str, str]) -> None:

@@ -438,12 +438,23 @@ def test_an_arrival_is_told_once(tmp_path: Path) -> None:
     environment = Environment(home=tmp_path)
     arrivals = Arrivals(environment)
     missing = Root(path=tmp_path / ".codex" / "sessions")
-    places = [AgentPlace(agent="codex", label="Codex", roots=(missing,)), AgentPlace(agent="gemini", label="Gemini")]
+    places = [
+        AgentPlace(agent="codex", label="Codex", roots=(missing,)),
+        AgentPlace(agent="gemini", label="Gemini"),
+        AgentPlace(agent="somebody-else", label="of whom nothing is known"),
+    ]
     assert arrivals.since(places) == set()
-    missing.path.mkdir(parents=True)
+    missing.path.parent.mkdir()
+    missing.path.symlink_to(tmp_path / "later")
+    assert arrivals.since(places) == set(), "a link that leads nowhere"
+    (tmp_path / "later").write_text("a file")
     assert arrivals.since(places) == {str(missing.path)}
     assert arrivals.since(places) == set()
+    (tmp_path / "later").unlink()
+    (tmp_path / "later").mkdir()
+    assert arrivals.since(places) == {str(missing.path)}, "a folder in its place"
+    assert arrivals.since(places) == set()
     (tmp_path / ".gemini").mkdir()
-    assert arrivals.since(places) == {"/"}
+    wait(lambda: arrivals.since(places) == {"/"})  # not at once, if that took long before
     assert arrivals.since(places) == set()
     assert agents_at({"/"}, Snapshot(places=tuple(places))) is None

@@ -156,10 +156,13 @@ class Conversations(HectorLayout):
 
 
 def _waiting(metadata: Any) -> Mapping[str, str]:
-    """By task the tool that a human is to approve."""
+    """By task the tool that a human is to approve. Work that goes on is noted in the same place, with another phase
+    (Hector 1.7.8 to 1.9.9)."""
     pending = metadata.get("pending_executions") if isinstance(metadata, dict) else None
     found: dict[str, str] = {}
     for task, execution in pending.items() if isinstance(pending, dict) else ():
+        if isinstance(execution, dict) and execution.get("phase") not in (None, "", "tool_approval"):
+            continue
         call = execution.get("pending_tool_call") if isinstance(execution, dict) else None
         found[str(task)] = str(call.get("name") or "") if isinstance(call, dict) else ""
     return found

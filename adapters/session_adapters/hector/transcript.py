@@ -17,6 +17,7 @@ from session_adapters.hector.layout import HectorFacts, HectorLayout, HectorMark
 from session_adapters.hector.messages import HectorConversation
 from session_adapters.hector.reader import Database
 from session_adapters.hector.server import Server
+from session_adapters.model import Message
 from session_adapters.reading.damaged_places import Damage
 from session_adapters.reading.sqlite import DatabaseMissing, DatabaseUnreadable, SessionGone, reading_stored
 from session_adapters.reading.sqlite_limits import NEW_ROWS, SESSION_ROWS
@@ -26,6 +27,8 @@ from session_adapters.transcript import Change, Transcript, first_difference, pa
 __all__ = ["PAGE_ROWS", "HectorTranscript"]
 
 PAGE_ROWS = 200
+_AWAITING = "Awaiting approval"
+"""What version 2 gives as the result of a call that waits for leave (2.0.2)."""
 
 
 class _Page(NamedTuple):
@@ -151,29 +154,30 @@ class HectorTranscript(Transcript):
     @property
     def activity(self) -> Activity:
         """See `Transcript.activity`. Hector writes down that it waits, and goes on whenever it is answered."""
-        found = activity_of(self.messages)
-        if waiting := self._facts.raw.get("waitsForApproval"):
-            tools = ", ".join(filter(None, dict.fromkeys(waiting.values())))
-            text = found.text if found.tool and found.tool == tools else ""
-            return Activity(
-                step="approval",
-                since=found.since or self._facts.updated,
-                tool=one_line(tools),
-                text=text,
-                record="the session's metadata name what waits for leave",
-                kept=True,
-            )
         last = self.messages[-1] if self.messages else None
         if last is not None and is_waiting(last):
+            tool = _asked_for(self.messages)
             return Activity(
-                step="approval" if found.step == "working" and found.tool else "question",
+                step="approval" if tool else "question",
                 since=last.timestamp,
-                tool=found.tool,
+                tool=one_line(tool),
                 text=one_line(last.content.partition(": ")[2]),
                 record="it waits for input",
                 kept=True,
             )
-        return found
+        found = activity_of(self.messages)
+        waiting = self._facts.raw.get("waitsForApproval")
+        if not waiting or found.step != "working":  # what an answer came after is not taken away before its task ends
+            return found
+        tools = ", ".join(filter(None, dict.fromkeys(waiting.values())))
+        return Activity(
+            step="approval",
+            since=found.since or self._facts.updated,
+            tool=one_line(tools),
+            text=found.text if found.tool and found.tool == tools else "",
+            record="the session's metadata name what waits for leave",
+            kept=True,
+        )
 
     # Following ---------------------------------------------------------------------------------------------
 
@@ -250,3 +254,15 @@ def _part(marks: Sequence[HectorMark], at: int, step: int) -> range:
 
 def _index(marks: Sequence[HectorMark], wanted: HectorMark) -> int | None:
     return next((at for at, mark in enumerate(marks) if mark.id == wanted.id), None)
+
+
+def _asked_for(messages: Sequence[Message]) -> str:
+    """The tool that waits for leave where Hector waits: its call has no result, or one that says just that."""
+    for message in reversed(messages):
+        if message.is_prompt:
+            return ""
+        if message.tool_calls:
+            call = message.tool_calls[-1]
+            waits = call.output is None or str(call.output).startswith(_AWAITING)
+            return call.tool_name if waits else ""
+    return ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -35,7 +36,13 @@ class OpenCodeTranscript(UnitTranscript[OpenCodeUnit]):
 _TAIL = 128 << 10
 _SLACK = 1.0
 """Seconds by which a log may be behind the row of its call."""
-_ASKING = re.compile(rb"^timestamp=(\S+) .*message=asking id=per_\S* permission=(\S+)", re.MULTILINE)
+_ASKING = re.compile(rb"^timestamp=(\S+) (.*)message=asking id=per_\S* permission=(\S+)", re.MULTILINE)
+_RUN = re.compile(rb"\brun=(\S+)")
+"""Which process wrote a line."""
+_LEAVE: Mapping[str, Collection[str]] = {"edit": ("write", "edit", "multiedit", "patch", "apply_patch")}
+"""What is asked for by another name than the tool's: by which tools."""
+_ANY_TOOL = ("external_directory", "doom_loop")
+"""What any tool may ask for."""
 
 
 def with_asking(activity: Activity, database: str, session_id: str) -> Activity:
@@ -50,10 +57,12 @@ def with_asking(activity: Activity, database: str, session_id: str) -> Activity:
     when = from_iso(last[1].decode("ascii", "replace"))
     if when is None or (activity.since - when).total_seconds() > _SLACK:
         return activity
-    if (
-        last[2].decode("utf-8", "replace") != activity.tool
-        or f"message=loop session.id={session_id}".encode() in tail[last.end() :]
-    ):
+    leave, tools = last[3].decode("utf-8", "replace"), activity.tools or (activity.tool,)
+    # What a helper asks for its `task` waits for, too.
+    is_own = leave in _ANY_TOOL or "task" in tools or not {leave, *_LEAVE.get(leave, ())}.isdisjoint(tools)
+    loops = list(re.finditer(rb"^.*message=loop session\.id=" + re.escape(session_id.encode()), tail, re.MULTILINE))
+    has_gone_on = any(loop.start() > last.end() for loop in loops)
+    if not is_own or has_gone_on or (loops and _RUN.findall(loops[-1][0]) != _RUN.findall(last[2])):
         return activity
     return replace(activity, step="approval", since=when, record="its log says that it asks for leave")
 

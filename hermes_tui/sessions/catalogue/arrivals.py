@@ -12,7 +12,6 @@ from pathlib import Path
 
 from hermes_tui.sessions.catalogue.snapshot import AgentPlace
 from session_adapters.base import Environment
-from session_adapters.presence import PLACES, may_have_sessions, names_at_home
 
 __all__ = ["Arrivals"]
 
@@ -44,6 +43,8 @@ class Arrivals:
 
     def since(self, places: Iterable[AgentPlace]) -> Collection[str]:
         """Paths that were not there when `places` were looked at; each is told once. `/`: somewhere."""
+        from session_adapters.presence import PLACES, may_have_sessions, names_at_home  # no first picture needs it
+
         known = list(places)
         missing = [str(root.path) for place in known for root in place.roots if not root.exists]
         there = {(path, os.path.isdir(path)) for path in missing if os.path.exists(path)}  # noqa: PTH110, PTH112

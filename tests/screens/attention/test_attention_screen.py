@@ -115,18 +115,17 @@ async def test_a_key_opens_the_session(program: Program, claude_home: ClaudeHome
 
 
 async def test_the_evidence_says_which_sign_contradicts(program: Program, claude_home: ClaudeHome) -> None:
-    one = claude_home.session("Clear the build")
-    call(one)
+    one = claude_home.session("Clear the build")  # a call that has no result would contradict nothing: it may wait
     claude_home.process(one.stem, "waiting", waitingFor="permission prompt")
     async with program(claude_home.home, size=(140, 30), attention=True) as pilot:
         screen = await opened(pilot)
         await until(pilot, lambda: len(screen.table.rows) == 2)
-        assert "a call of Bash without a result" in screen_text(pilot)
+        assert "a prompt without an answer" in screen_text(pilot)
         await pilot.press("x")
         await until(pilot, lambda: "How it is known" in screen_text(pilot))
         shown = screen_text(pilot)
         assert "says waiting (permission prompt)" in shown
-        assert "this contradicts the state" in shown.split("a call of Bash without a result")[1].splitlines()[0]
+        assert "this contradicts the state" in shown.split("a prompt without an answer")[1].splitlines()[0]
         assert "contradicts" not in shown.split("says waiting")[1].splitlines()[0]
 
 

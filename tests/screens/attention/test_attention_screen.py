@@ -115,7 +115,8 @@ async def test_a_key_opens_the_session(program: Program, claude_home: ClaudeHome
 
 
 async def test_the_evidence_says_which_sign_contradicts(program: Program, claude_home: ClaudeHome) -> None:
-    one = claude_home.session("Clear the build")  # a call that has no result would contradict nothing: it may wait
+    one = claude_home.session("Clear the build")
+    claude_home.say(one, "user", "And the cache")  # a call that has no result contradicts nothing: it may wait
     claude_home.process(one.stem, "waiting", waitingFor="permission prompt")
     async with program(claude_home.home, size=(140, 30), attention=True) as pilot:
         screen = await opened(pilot)

@@ -32,7 +32,7 @@ from support import STORES
 from tiny_home import START, TinyHome
 from typed_queries import made
 
-QUERIES = 2_000
+QUERIES = 800 * chances.TIMES
 SCHEMAS = {one.name: jsonschema.Draft202012Validator(one.output_schema) for one in TOOLS}
 
 

@@ -40,7 +40,6 @@ _HECTORS = (".hector", "data", "config.yaml", "hector.yaml")
 """What its databases and configurations lie in, or are, below a directory that it runs in."""
 
 PLACES: Mapping[str, Places] = {
-    "codex": Places(("CODEX_HOME", "CODEX_SQLITE_HOME"), (".codex",)),
     "copilot": Places(("COPILOT_HOME",), (".copilot",), config=("github-copilot",), state=(".copilot",)),
     "cursor": Places(
         ("CURSOR_DATA_DIR", "CURSOR_CONFIG_DIR", "APPDATA"),
@@ -54,7 +53,6 @@ PLACES: Mapping[str, Places] = {
         _HECTORS,
         working=_HECTORS,
     ),
-    "hermes": Places(("HERMES_HOME",), (".hermes",)),
     "omp": Places(("PI_CONFIG_DIR", "PI_CODING_AGENT_DIR"), (".omp",), data=("omp",)),
     "openclaw": Places(
         ("OPENCLAW_HOME", "OPENCLAW_STATE_DIR", "OPENCLAW_PROFILE", "OPENCLAW_CONFIG_PATH"),

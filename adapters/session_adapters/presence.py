@@ -40,6 +40,7 @@ _HECTORS = (".hector", "data", "config.yaml", "hector.yaml")
 """What its databases and configurations lie in, or are, below a directory that it runs in."""
 
 PLACES: Mapping[str, Places] = {
+    "codex": Places(("CODEX_HOME", "CODEX_SQLITE_HOME"), (".codex",)),
     "copilot": Places(("COPILOT_HOME",), (".copilot",), config=("github-copilot",), state=(".copilot",)),
     "cursor": Places(
         ("CURSOR_DATA_DIR", "CURSOR_CONFIG_DIR", "APPDATA"),
@@ -48,6 +49,7 @@ PLACES: Mapping[str, Places] = {
         library=("Cursor",),
     ),
     "gemini": Places(("GEMINI_CLI_HOME",), (".gemini",)),
+    "hermes": Places(("HERMES_HOME",), (".hermes",)),
     "hector": Places(
         ("HERMES_TUI_HECTOR_PATH", "HERMES_TUI_HECTOR_DSN"),
         _HECTORS,

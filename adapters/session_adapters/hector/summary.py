@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from msgspec.structs import replace
 
 from session_adapters.growing.sessions import Recounted
-from session_adapters.hector.counts import HectorFold
+from session_adapters.hector.counts import HectorFold, is_waiting
 from session_adapters.hector.detect import layout_of
 from session_adapters.hector.layout import HectorFacts, Owner
 from session_adapters.hector.reader import Database, HectorReader
@@ -142,10 +142,14 @@ def _glanced(
                 fill(fold, layout, facts, marks[facts.owner])
             else:
                 prompt = fold.glance(marks[facts.owner], layout.reader, shared=facts.counted_elsewhere)
-            if prompt is not None and prompt.size <= FULL_SIZE:
-                for row in layout.read(facts.owner, [prompt]):
+            last = marks[facts.owner][-1] if marks[facts.owner] and not full else None
+            ends = [one for one in dict.fromkeys((prompt, last)) if one is not None and one.size <= FULL_SIZE]
+            for row in layout.read(facts.owner, ends):
+                if row.mark == prompt:
                     said = [one for one in row.messages if one.is_prompt]
                     fold.first_prompt = said[0].content[:_PROMPT] if said else ""
+                if row.mark == last:
+                    fold.waits = any(map(is_waiting, row.messages[-1:]))
             found[facts.id] = Recounted(summary(fold, facts))
         return found, layout.lost
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from hector_store import V2_SCHEMA, Store, get, listed
-from session_adapters.hector import layout
+from session_adapters.hector import layout, summary
 from session_adapters.hector.messages import HectorConversation
 from session_adapters.model import Message
 from session_adapters.reading.bounds import CROWDED, VALUES_LIMIT
@@ -331,7 +331,12 @@ def test_who_speaks_in_an_event(author: str, role: str, text: str, expected: tup
     assert message.content == text
 
 
-def test_a_question_waits_until_something_follows(second: Store) -> None:
+@pytest.mark.parametrize("full_size", [summary.FULL_SIZE, 1000])
+def test_a_question_waits_until_something_follows(
+    second: Store, full_size: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a large database the list reads the last row, too."""
+    monkeypatch.setattr(summary, "FULL_SIZE", full_size)
     event(second, author="user", role="user", content_json=[{"kind": "text", "text": "go"}])
     event(second, author="bot", role="agent", require_input=True, input_prompt="Sure?")
     assert listed(second.adapter)["app/me/s"].raw["waitsForInput"]

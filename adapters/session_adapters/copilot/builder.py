@@ -91,6 +91,8 @@ class CopilotBuilder(CountingBuilder):
         if found.agent != self._agent:
             if isinstance(data, Reply):
                 self.totals.helpers += whole(data.output_tokens)
+            if isinstance(data, PermissionAsked) and not self._agent:  # the session asks for its helper
+                _TAKE[found.type](self, found, data)
             return
         if found.key:
             if hash(found.key) in self._seen:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -159,25 +160,30 @@ def test_what_waits_for_leave_is_named(store: Callable[..., Path]) -> None:
     """Copilot records what it asks for: behind the question it is an approval, behind the answer work again."""
     home = store("copilot", "home")
     adapter = adapter_class("copilot")(Environment(home=home))
-    seen = 0
+    seen = Counter[bool]()
     for path in sorted(home.glob(RULES["copilot"][0])):
         lines = path.read_text().splitlines(keepends=True)
         for at, line in enumerate(lines, 1):
             record = json.loads(line)
-            if record["type"] != "tool.execution_start" or record.get("agentId"):
+            if record["type"] != "tool.execution_start":
                 continue
             call = record["data"]["toolCallId"]
-            path.write_text("".join([*lines[:at], ASKED.replace("CALL", call), "\n"]))
+            helper = record.get("agentId")  # for which the session asks
+            asked, answered = (
+                json.dumps(json.loads(one.replace("CALL", call)) | ({"agentId": helper} if helper else {})) + "\n"
+                for one in (ASKED, ANSWERED)
+            )
+            path.write_text("".join([*lines[:at], asked]))
             found = stand(adapter, path)
             assert found is not None
             assert (found.step, found.text) == ("approval", "touch built.txt")
-            assert found.tool == record["data"]["toolName"]
+            assert found.tool == ("shell" if helper else record["data"]["toolName"])
             with path.open("a") as file:
-                file.write(ANSWERED.replace("CALL", call) + "\n")
+                file.write(answered)
             found = stand(adapter, path)
             assert found is not None and found.step in ("working", "question")
-            seen += 1
-    assert seen
+            seen[bool(helper)] += 1
+    assert seen[False] and seen[True]
 
 
 @pytest.mark.parametrize(

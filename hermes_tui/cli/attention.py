@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
@@ -60,8 +59,7 @@ def attention(context: click.Context, as_json: bool, watch: bool, seen: bool) ->
             marks.see(one.session.unified_id, one.session.updated_at)
         if not watch:
             break
-        stdout.finish()  # whoever reads a pipe is told now, not when a buffer is full
-        time.sleep(_EVERY)
+        stdout.wait(_EVERY)
     manager.catalogue.close()
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import select
 import shutil
 import sys
+import time
 from collections.abc import Iterable
 from typing import Any
 
@@ -18,6 +20,7 @@ __all__ = [
     "json_error",
     "terminal_width",
     "trouble",
+    "wait",
     "write",
     "write_json",
     "write_json_array",
@@ -96,6 +99,20 @@ def finish() -> None:
             sys.stdout.flush()
     except OSError as error:
         raise trouble(error) from error
+
+
+def wait(seconds: float) -> None:
+    """Write what is still in the buffer, and rest. Raises `PipeClosed` as soon as nobody reads it any more: whoever
+    writes seldom would go on for nobody until there is something to write. Raises `OutputFailed`."""
+    finish()
+    if sys.stdout is None:
+        raise PipeClosed
+    until = time.monotonic() + seconds
+    reader = select.poll()
+    reader.register(sys.stdout, 0)
+    if any(told & (select.POLLERR | select.POLLHUP) for _, told in reader.poll(seconds * 1000)):
+        raise PipeClosed
+    time.sleep(max(until - time.monotonic(), 0))  # where such an output cannot be asked
 
 
 def abandon() -> None:

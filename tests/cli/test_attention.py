@@ -13,7 +13,6 @@ import sys
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -197,6 +196,17 @@ def test_a_watch_tells_a_pipe_at_once(claude: Path, process_environment: dict[st
     assert shown["state"] == "approval"
 
 
+def test_a_watch_ends_when_nobody_reads_it(claude: Path, process_environment: dict[str, str]) -> None:
+    """Though nothing changes any more, and it writes nothing."""
+    be_live(claude, "waiting", "permission")
+    command = [sys.executable, "-m", "hermes_tui", "--home", str(claude.parent), "attention", "--watch", "--json"]
+    with subprocess.Popen(command, env=process_environment, stdout=subprocess.PIPE) as watch:
+        assert watch.stdout is not None
+        assert watch.stdout.readline()
+        watch.stdout.close()
+        assert watch.wait(60) == 141
+
+
 def test_a_watch_tells_what_is_new_and_has_its_garbage_collected(
     claude: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -210,7 +220,7 @@ def test_a_watch_tells_what_is_new_and_has_its_garbage_collected(
             raise HermesTuiError("enough")
 
     usual = gc.get_threshold()
-    monkeypatch.setattr("hermes_tui.cli.attention.time", SimpleNamespace(sleep=pause))
+    monkeypatch.setattr("hermes_tui.cli.stdout.wait", pause)
     memory_tuning.hurry()
     hurried = gc.get_threshold()[0]
     try:

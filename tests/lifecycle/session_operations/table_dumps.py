@@ -13,7 +13,8 @@ _SHADOWS = ("messages_fts", "messages_fts_trigram")
 
 
 def dump(database: Path) -> dict[str, Any]:
-    """Every row of every table, and what each word of the messages is found in by the full-text indexes."""
+    """Every row of every table, and what the full-text indexes hold: their texts, how often each word is in how many.
+    That each word is found where it stands is what their own check says, which compares both."""
     with closing(sqlite3.connect(database)) as raw:
         assert raw.execute("PRAGMA integrity_check").fetchone() == ("ok",)
         assert raw.execute("PRAGMA foreign_key_check").fetchall() == []
@@ -29,7 +30,8 @@ def dump(database: Path) -> dict[str, Any]:
         assert _SHADOWS[0] in indexes
         for index in (name for name in _SHADOWS if name in indexes):  # early versions had one alone
             raw.execute(f"INSERT INTO {index}({index}) VALUES ('integrity-check')")
-            raw.execute(f"CREATE VIRTUAL TABLE temp.{index}_words USING fts5vocab(main, {index}, 'instance')")
-            found[index] = sorted(raw.execute(f"SELECT term, doc, col, offset FROM temp.{index}_words").fetchall())
+            raw.execute(f"CREATE VIRTUAL TABLE temp.{index}_words USING fts5vocab(main, {index}, 'row')")
+            found[index] = raw.execute(f"SELECT rowid, * FROM {index} ORDER BY rowid").fetchall()
+            found[f"{index}_words"] = raw.execute(f"SELECT * FROM temp.{index}_words").fetchall()
         raw.rollback()
     return found

@@ -30,6 +30,7 @@ from hermes_tui.tui.widgets.hints import keys_here
 from hermes_tui.tui.widgets.page import Page
 from hermes_tui.tui.widgets.transcript.layout.layout_cache import Position
 from hermes_tui.tui.widgets.transcript.pane import TranscriptPane
+from indexing import build
 from pilots import drawn, toasts, until
 from session_adapters.model import Problem
 
@@ -255,6 +256,8 @@ async def test_every_key_does_something_or_says_why_not(
     monkeypatch.setenv("PATH", str(tmp_path))  # no pager, no editor, no agent
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     manager = SessionManager(environment_of(home), cache_dir=tmp_path / "cache")
+    if go in (to_search, to_results):  # which is looked up for each key
+        build(manager.environment, manager.index.path)
     app = Program(manager, Config(read_only=read_only), clock=Clock(STATIC_NOW), attention=go is to_attention)
     silent: list[str] = []
     async with app.run_test(size=(80, 24), notifications=True) as pilot:

@@ -7,8 +7,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from session_adapters.text import one_line
-
 __all__ = [
     "FileLock",
     "file_locks",
@@ -16,7 +14,6 @@ __all__ = [
     "has_flock",
     "open_files",
     "pids",
-    "runs_for",
     "start_of",
     "start_ticks",
     "started_at",
@@ -80,32 +77,6 @@ def started_at(proc: Path, pid: int) -> float | None:
         return None if ticks is None else int(boot.split()[1]) + ticks / os.sysconf("SC_CLK_TCK")
     except (OSError, ValueError, IndexError, StopIteration):
         return None
-
-
-_FAMILY = 64
-"""Processes below one that are looked at."""
-
-
-def runs_for(proc: Path, pid: int, command: str) -> int | None:
-    """The process below `pid` that runs `command` (one line, perhaps its beginning alone), by itself or in a shell;
-    None where there is none, or the kernel does not tell who began whom (CONFIG_PROC_CHILDREN)."""
-    below, seen = _children(proc, pid), 0
-    while below and seen < _FAMILY:
-        one, seen = below.pop(0), seen + 1
-        if command in one_line(b" ".join(words_of(proc, one)).decode("utf-8", "replace"), 1 << 16):
-            return one
-        below += _children(proc, one)
-    return None
-
-
-def _children(proc: Path, pid: int) -> list[int]:
-    """Those that any of its threads began, the newest first."""
-    try:
-        threads = os.listdir(f"{proc}/{pid}/task")  # noqa: PTH208 - names alone
-    except OSError:
-        return []
-    found = [start_of(f"{proc}/{pid}/task/{thread}/children").split() for thread in threads]
-    return sorted((int(one) for some in found for one in some), reverse=True)
 
 
 def open_files(proc: Path, pid: int) -> Iterator[str]:

@@ -21,7 +21,7 @@ from hermes_tui.sessions.mark_store import MarkStore
 from session_adapters.activity import Activity, steps_of_title
 from session_adapters.base import Liveness
 from session_adapters.model import SessionSummary
-from session_adapters.proc import runs_for, started_at
+from session_adapters.proc import started_at
 
 if TYPE_CHECKING:
     from hermes_tui.attention.lanes import LaneSession
@@ -37,10 +37,7 @@ _RECENT = timedelta(days=2)
 _SETTLES = 5.0
 """Seconds after a change in which a record is read again: a log beside it may come later."""
 _SOON, _LATER = 2.0, 15.0
-"""Seconds until the next look: while a title, a log or a command that begins may tell more at any time; while nothing
-but time does."""
-_TELLING = 3
-"""Characters of a command that is looked for among processes."""
+"""Seconds until the next look: while a title or a log may tell more at any time; while nothing but time does."""
 _MOST = 300
 """Sessions that are looked at, the newest first."""
 _TOGETHER: Mapping[str, Collection[str]] = {"needs": NEEDS, "waiting": ("approval", "question")}
@@ -201,11 +198,8 @@ class Monitor:
             if one.session.unified_id in processes and one.state.state in at_work
         }
         settling = any(one.read < one.changed + _SETTLES for one in self._known.values())
-        by_other_means = any(
-            one.state.state in RUNS and (one.pane is not None or (one.state.pid and not one.state.is_at_work))
-            for one in ordered
-        )
-        self._pause = _SOON if settling or by_other_means else _LATER if ordered else None
+        by_title = any(one.state.state in RUNS and one.pane is not None for one in ordered)
+        self._pause = _SOON if settling or by_title else _LATER if ordered else None
         return AttentionReport({one.session.unified_id: one for one in ordered}, all_unread)
 
     def _with_ended(
@@ -268,7 +262,6 @@ class Monitor:
             known.activity,
             live,
             title=self._title(session.agent, pane, now) if pane is not None else None,
-            command=_command(known.activity, live.pid, proc) if live is not None else None,
             changed=datetime.fromtimestamp(known.changed, UTC),
             now=datetime.fromtimestamp(now, UTC),
             unread=unread and lane is None,  # who speaks in a lane reads it there
@@ -325,22 +318,6 @@ class Monitor:
             at=None if before.since is None else datetime.fromtimestamp(before.since, UTC),
             words=f"the title of pane {pane.name} is {pane.title.strip()!r}",
         )
-
-
-def _command(activity: Activity, pid: int, proc: Path) -> Sign | None:
-    """That the command of the open call is run below its agent's process: leave was given for it, or not needed.
-    Where several calls are open, another one may wait."""
-    if not pid or not activity.tool or activity.tools or activity.step not in ("working", "approval"):
-        return None
-    if len(activity.text) < _TELLING or (runs := runs_for(proc, pid, activity.text)) is None:
-        return None
-    began = started_at(proc, runs)
-    if began is None or activity.since is None:
-        return None
-    at = datetime.fromtimestamp(began, UTC) + timedelta(seconds=1)  # it is known to a second
-    if at < activity.since:
-        return None  # the same one, once more
-    return Sign(source="process", steps=frozenset(("working",)), at=at, words=f"process {runs} runs the command")
 
 
 def _no_more_than_run(found: Sequence[Attended], lanes: Mapping[str, LaneSession]) -> Iterator[Attended]:

@@ -109,11 +109,6 @@ class SessionState(JsonRecord, frozen=True):
         return self.state in NEEDS
 
     @property
-    def is_at_work(self) -> bool:
-        """Whether it works for certain."""
-        return self.state == "working" and self.sure
-
-    @property
     def group(self) -> str:
         """The one of `GROUPS` that it stands in."""
         if self.state in ("working", "stuck"):
@@ -126,7 +121,6 @@ def judge(
     live: Liveness | None,
     *,
     title: Sign | None = None,
-    command: Sign | None = None,
     changed: datetime | None,
     now: datetime,
     unread: bool = False,
@@ -140,8 +134,8 @@ def judge(
     `activity`: what its record says. `live`: the process that has it open; with `can_tell` False none that is found
     does not mean that there is none. With `may_wait` a record of work may hide that it waits for leave.
     `started`: when that process did; it cannot be at what was begun before.
-    `title`: what the title of its terminal says; `command`: that what it called is run. `changed`: when its store
-    last changed; `unread`: it did since a person looked. Times are aware.
+    `title`: what the title of its terminal says. `changed`: when its store last changed; `unread`: it did since a
+    person looked. Times are aware.
     """
     hides = may_wait and activity.step == "working"
     allowed: frozenset[Step] = frozenset((activity.step, "approval")) if hides else frozenset((activity.step,))
@@ -158,7 +152,8 @@ def judge(
         if not live.steps and activity.step in RUNS and began and started and started > began:
             sign = Sign(source="process", steps=_RESTS, at=started, words=f"{words}, and was started after that")
         signs.append(sign)
-    signs += [sign for sign in (title, command) if sign is not None and live is not None]
+    if title is not None and live is not None:
+        signs.append(title)
     step, clear = _decide(signs, activity.step, trusts_title=live is None or not live.steps)
     last = max((at for at in (changed, activity.since) if at is not None), default=None)
     silent = last is not None and now - last >= stuck_after

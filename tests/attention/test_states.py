@@ -78,16 +78,6 @@ def test_states(what: str, step: Step, live: Liveness | None, sign: Sign | None,
     assert all(one.contradicts == (found.state != said) for one in found.evidence if one.source == "nobody")
 
 
-@pytest.mark.parametrize("step", ["working", "approval"])
-def test_a_command_that_runs_had_leave(step: Step) -> None:
-    activity = Activity(step=step, since=ago(60), tool="bash", text="make", record="its log")
-    runs = Sign(source="process", steps=frozenset(("working",)), at=ago(50), words="process 7 runs the command")
-    found = judge(activity, process(), command=runs, changed=ago(60), now=NOW, may_wait=True)
-    assert (found.word, found.needs_person) == ("working", False)
-    asks = judge(activity, process("approval", at=20), command=runs, changed=ago(60), now=NOW, may_wait=True)
-    assert asks.word == "approval", "the process says so since then"
-
-
 @pytest.mark.parametrize("may_wait", [True, False])
 def test_what_may_wait_for_leave_unseen_is_not_called_work(may_wait: bool) -> None:
     activity = Activity(step="working", since=ago(30), tool="Bash", record="a record")

@@ -68,8 +68,7 @@ def be_live(claude: Path, status: str, waits_for: str | None = None) -> None:
     """Have this very process be the one that has the session open."""
     start = Path(f"/proc/{os.getpid()}/stat").read_text().rpartition(")")[2].split()[19]
     moment = datetime.now(UTC).timestamp() * 1000
-    facts: dict[str, object] = {"sessionId": SESSION, "procStart": start}
-    facts |= {"status": status, "statusUpdatedAt": moment} if status else {}
+    facts = {"sessionId": SESSION, "procStart": start, "status": status, "statusUpdatedAt": moment}
     (claude / "sessions" / f"{os.getpid()}.json").write_text(json.dumps({**facts, "waitingFor": waits_for}))
 
 
@@ -96,23 +95,6 @@ def test_what_needs_a_person_is_said_with_its_evidence(claude: Path, cli: Cli) -
     ]
     text = cli("attention").out
     assert re.search(r"^need you\n  approval +now  claude:e83ad329\S* .* Bash rm -rf build +-\n$", text), text
-
-
-def test_a_command_that_runs_does_not_wait_for_leave(claude: Path, cli: Cli) -> None:
-    """No status, no title: only the process below says which. That of another command, and one from before the call,
-    say nothing."""
-    assert told(cli) == {}
-    sleep = [sys.executable, "-c", "import sys; sys.stdin.read()"]
-    with subprocess.Popen([*sleep, "rm -rf other"], stdin=subprocess.PIPE):
-        run_tool(claude)
-        be_live(claude, "")
-        assert [(one["state"], one["sure"]) for one in told(cli).values()] == [("working", False)]
-        with subprocess.Popen(["sh", "-c", '"$@"; :', "sh", *sleep, "rm  -rf\nbuild"], stdin=subprocess.PIPE):
-            (works,) = told(cli).values()
-            assert (works["state"], works["sure"]) == ("working", True)
-            assert re.fullmatch(r"process \d+ runs the command", works["evidence"][-1]["words"])
-        be_live(claude, "")
-        assert [(one["state"], one["sure"]) for one in told(cli).values()] == [("working", False)]
 
 
 def test_a_process_that_died_in_the_middle_is_gone(claude: Path, cli: Cli) -> None:

@@ -107,12 +107,13 @@ def test_an_agent_is_what_we_say(name: str, tmp_path: Path) -> None:
         running.model.let_go("one")
         watcher.expect("it answered", "done")
         if running.program.asks_for_leave:
-            running.say(f"{running.program.asks_for_leave} touch built.txt")
+            running.say(f"{running.program.asks_for_leave} touch built.txt && sleep 8")
             asked = watcher.expect("a tool waits for leave", "approval")
             assert name == "gemini" or "touch built.txt" in asked.state.text  # Gemini's log does not say it yet
             assert asked.pane is not None
             running.run("send-keys", "Enter")
-            watcher.expect("leave was given, and it answered", "done")
+            watcher.expect("leave was given, and the command runs", "working")
+            watcher.expect("the command ended, and it answered", "done")
         if running.program.has_questions:
             running.say("ASK Which currency first?")
             watcher.expect("it asks its user", "question")

@@ -63,8 +63,8 @@ class CopilotBuilder(CountingBuilder):
         self._helpers: dict[str, str] = {}
         self._running: dict[str, datetime] = {}
         """When calls that have no result yet were begun."""
-        self._asked: dict[str, Activity] = {}
-        """What waits for the user's leave, by the id of the question."""
+        self._asked: dict[str, tuple[str, Activity]] = {}
+        """Who asked for the user's leave, and for what, by the id of the question."""
 
     @classmethod
     def starts_turn(cls, line: bytes) -> bool:
@@ -93,6 +93,8 @@ class CopilotBuilder(CountingBuilder):
                 self.totals.helpers += whole(data.output_tokens)
             if isinstance(data, PermissionAsked) and not self._agent:  # the session asks for its helper
                 _TAKE[found.type](self, found, data)
+            elif found.type in _SETTLING or found.type in _HELPER_ENDS:
+                self._forget_asked(found.agent)
             return
         if found.key:
             if hash(found.key) in self._seen:
@@ -100,7 +102,7 @@ class CopilotBuilder(CountingBuilder):
             self._seen.add(hash(found.key))
         if found.type in _SETTLING:
             self.settle()
-            self._asked.clear()
+            self._forget_asked(None if found.type in _ENDS else self._agent)
         take = _TAKE.get(found.type)
         if take is not None:
             take(self, found, data)
@@ -198,7 +200,11 @@ class CopilotBuilder(CountingBuilder):
     @property
     def activity(self) -> Activity:
         """See `Builder.activity`. A permission that was asked for and not answered comes first."""
-        return next(reversed(self._asked.values()), None) or activity_of(self.messages)
+        return next((asked for _, asked in reversed(self._asked.values())), None) or activity_of(self.messages)
+
+    def _forget_asked(self, agent: str | None) -> None:
+        """What `agent` asked for (anybody, if None) waits no more."""
+        self._asked = {name: one for name, one in self._asked.items() if agent is not None and one[0] != agent}
 
     def _ask(self, found: CopilotEvent, data: PermissionAsked) -> None:
         wanted = data.permission_request
@@ -207,13 +213,14 @@ class CopilotBuilder(CountingBuilder):
         place = self._calls.get(wanted.tool_call_id or "")
         call = self.messages[place[0]].tool_calls[place[1]] if place is not None else None
         text = one_line(wanted.full_command_text or wanted.path or wanted.intention or "", 200)
-        self._asked[data.request_id] = Activity(
+        asked = Activity(
             step="approval",
             since=found.time,
             tool=call.tool_name if call is not None else wanted.kind or "",
             text=text,
             record="permission.requested",
         )
+        self._asked[data.request_id] = found.agent, asked
 
     def _answered(self, found: CopilotEvent, data: PermissionAsked) -> None:
         self._asked.pop(data.request_id or "", None)
@@ -268,6 +275,9 @@ class CopilotBuilder(CountingBuilder):
 _SETTLING = frozenset(
     ("assistant.turn_end", "user.message", "session.error", "session.resume", "session.shutdown", "abort")
 )
+_ENDS = frozenset(("session.error", "session.resume", "session.shutdown", "abort"))
+"""Those behind which no helper waits either, which may go on beside the turns of its session."""
+_HELPER_ENDS = frozenset(("subagent.completed", "subagent.failed"))
 _TAKE: Mapping[str, Callable[[CopilotBuilder, CopilotEvent, Any], None]] = {
     "abort": CopilotBuilder._noted,
     "assistant.message": CopilotBuilder._reply,

@@ -306,6 +306,8 @@ DATA: dict[str, Decoder[Any]] = {
     "session.truncation": Decoder(Noted),
     "session.usage_record": Decoder(CopilotUsageRecord),
     "session.warning": Decoder(Noted),
+    "subagent.completed": Decoder(Ignored),
+    "subagent.failed": Decoder(Ignored),
     "subagent.started": Decoder(HelperStarted),
     "system.notification": Decoder(Noted),
     "tool.execution_complete": Decoder(Done),

@@ -112,6 +112,23 @@ async def test_a_key_marks_everything_read_once_that_is_agreed_to(
         await until(pilot, lambda: "No session has anything new." in toasts(pilot))
 
 
+async def test_what_is_new_again_is_marked_read_again(program: Program, unread_home: ClaudeHome) -> None:
+    """A session that died after it had been seen has no newer message than before."""
+    async with program(unread_home.home, size=(80, 24), attention=True) as pilot:
+        await until(pilot, lambda: len(rows_with_bar(pilot)) == 3)
+        main = main_of(pilot)
+        main.transcript.unread.mark_read()
+        await until(pilot, lambda: len(rows_with_bar(pilot)) == 2)
+        (name,) = seen()
+        store = MarkStore(marks())
+        store.renew(name, next(one.updated_at for one in main.snapshot.sessions if one.unified_id == name))
+        store.close()
+        await pilot.press("f5")
+        await until(pilot, lambda: len(rows_with_bar(pilot)) == 3)
+        main.transcript.unread.mark_read()
+        await until(pilot, lambda: len(rows_with_bar(pilot)) == 2)
+
+
 async def test_a_key_marks_one_read_without_opening_it(program: Program, unread_home: ClaudeHome) -> None:
     async with program(unread_home.home, size=(80, 24), attention=True) as pilot:
         await until(pilot, lambda: len(rows_with_bar(pilot)) == 3)

@@ -178,6 +178,14 @@ def test_what_waits_for_leave_is_named(store: Callable[..., Path]) -> None:
             assert found is not None
             assert (found.step, found.text) == ("approval", "touch built.txt")
             assert found.tool == ("shell" if helper else record["data"]["toolName"])
+            if helper:
+                turn_end = {"type": "assistant.turn_end", "data": {}, "id": "e", "timestamp": "2026-11-23T04:50:10Z"}
+                ended = json.dumps({**turn_end, "type": "subagent.completed", "id": "f", "agentId": helper}) + "\n"
+                path.write_text("".join([*lines[:at], asked, json.dumps(turn_end) + "\n"]))
+                assert getattr(stand(adapter, path), "step", "") == "approval", "the helper goes on beside"
+                path.write_text("".join([*lines[:at], asked, ended]))
+                assert getattr(stand(adapter, path), "step", "") == "working"
+                path.write_text("".join([*lines[:at], asked]))
             with path.open("a") as file:
                 file.write(answered)
             found = stand(adapter, path)

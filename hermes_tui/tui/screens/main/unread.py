@@ -34,7 +34,7 @@ class UnreadController:
         self._now = now
         self._touched = -_READING  # whoever starts a program may look at another
         self._told: dict[str, datetime] = {}
-        """Unified id of a session that was looked at → its newest message then."""
+        """Unified id of a session that was looked at → its newest message then; until it is known to be read."""
         self._divided: ReferenceType[OpenTranscript] | None = None
         """What is shown, once it is known whether something in it is new. It is not kept for that."""
         self._look = Delay(parts.screen, self._looked, _LOOKS)
@@ -48,6 +48,7 @@ class UnreadController:
     def consider(self) -> None:
         """Another session is shown, there is more of it, or somebody came back."""
         pane, states = self._parts.pane, self._parts.sessions.states
+        self._told = {name: newest for name, newest in self._told.items() if name in states.unread}
         opened, summary = pane.opened, pane.summary
         if summary is None or self._parts.program.attention is None:
             return

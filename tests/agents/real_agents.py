@@ -112,8 +112,7 @@ def test_an_agent_is_what_we_say(name: str, tmp_path: Path) -> None:
             assert name == "gemini" or "touch built.txt" in asked.state.text  # Gemini's log does not say it yet
             assert asked.pane is not None
             running.run("send-keys", "Enter")
-            if name != "opencode":  # its log does not say that leave was given
-                watcher.expect("leave was given, and the command runs", "working")
+            watcher.expect("leave was given, and the command runs", "working")
             watcher.expect("the command ended, and it answered", "done")
         if running.program.has_questions:
             running.say("ASK Which currency first?")

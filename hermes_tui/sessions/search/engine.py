@@ -59,8 +59,7 @@ class Hunt:
         called when what is quick to know was given and stores have to be read, and `progress` before each of them."""
         self._stores, self._index = stores, index
         self._rewound = rewound
-        self._asked_to_stop = stop
-        self._stopped = False
+        self._stop = stop
         self._before_reading, self._progress = before_reading, progress
         self._lock = threading.Lock()
         self._problems: list[Problem] = list(stores.unread)
@@ -83,11 +82,6 @@ class Hunt:
         """Units that the index found, of each session."""
         self._covered: Covered | None = None
         """What the index answered for."""
-
-    def _stop(self) -> bool:
-        """Whether to search no more: asked for anew each time, and never taken back."""
-        self._stopped = self._stopped or self._asked_to_stop()
-        return self._stopped
 
     @property
     def coverage(self) -> SearchCoverage:
@@ -123,8 +117,6 @@ class Hunt:
         if not self.more:
             yield from self._own_indexes(left)
         for number, (shelf, only) in enumerate(reading, 1):
-            if self._stop():
-                return
             self._progress(self._coverage)
             if self._enough(shelf):
                 self.more = True
@@ -132,8 +124,8 @@ class Hunt:
             for found in self._sift(self._scan(shelf, self._wanted(shelf, only))):
                 self._times[found.summary.unified_id] = found.summary.updated_at
                 yield found
-            if self._stopped:
-                return  # in the middle of it, perhaps before anything was found
+            if self._stop():
+                return  # perhaps in the middle of it, and before anything was found
             self._coverage = replace(self._coverage, scanned=number)
         if not self._stop():
             self.complete = True

@@ -49,12 +49,12 @@ PLACES: Mapping[str, Places] = {
         library=("Cursor",),
     ),
     "gemini": Places(("GEMINI_CLI_HOME",), (".gemini",)),
-    "hermes": Places(("HERMES_HOME",), (".hermes",)),
     "hector": Places(
         ("HERMES_TUI_HECTOR_PATH", "HERMES_TUI_HECTOR_DSN"),
         _HECTORS,
         working=_HECTORS,
     ),
+    "hermes": Places(("HERMES_HOME",), (".hermes",)),
     "omp": Places(("PI_CONFIG_DIR", "PI_CODING_AGENT_DIR"), (".omp",), data=("omp",)),
     "openclaw": Places(
         ("OPENCLAW_HOME", "OPENCLAW_STATE_DIR", "OPENCLAW_PROFILE", "OPENCLAW_CONFIG_PATH"),

@@ -102,8 +102,10 @@ def finish() -> None:
 
 
 def wait(seconds: float) -> None:
-    """Write what is still in the buffer, and rest. Raises `PipeClosed` as soon as nobody reads it any more: whoever
-    writes seldom would go on for nobody until there is something to write. Raises `OutputFailed`."""
+    """Write what is still in the buffer, so that whoever reads a pipe is told now, and rest.
+
+    Raises `PipeClosed` as soon as nobody reads it any more, which a write would notice much later; `OutputFailed`.
+    """
     finish()
     if sys.stdout is None:
         raise PipeClosed

@@ -272,11 +272,9 @@ class CopilotBuilder(CountingBuilder):
         return done
 
 
-_SETTLING = frozenset(
-    ("assistant.turn_end", "user.message", "session.error", "session.resume", "session.shutdown", "abort")
-)
 _ENDS = frozenset(("session.error", "session.resume", "session.shutdown", "abort"))
-"""Those behind which no helper waits either, which may go on beside the turns of its session."""
+"""Behind these no helper waits either; beside the turns of its session one may go on."""
+_SETTLING = _ENDS | {"assistant.turn_end", "user.message"}
 _HELPER_ENDS = frozenset(("subagent.completed", "subagent.failed"))
 _TAKE: Mapping[str, Callable[[CopilotBuilder, CopilotEvent, Any], None]] = {
     "abort": CopilotBuilder._noted,

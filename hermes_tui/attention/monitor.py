@@ -36,8 +36,9 @@ _RECENT = timedelta(days=2)
 """Sessions that nobody has open are looked at if they changed since then, and nobody has seen it."""
 _SETTLES = 5.0
 """Seconds after a change in which a record is read again: a log beside it may come later."""
-_SOON, _LATER = 2.0, 15.0
-"""Seconds until the next look: while a title or a log may tell more at any time; while nothing but time does."""
+_SOON, _LATER, _RARELY = 2.0, 15.0, 60.0
+"""Seconds until the next look: while a title or a log may tell more at any time; while nothing but time does; while
+nothing is at work."""
 _MOST = 300
 """Sessions that are looked at, the newest first."""
 _TOGETHER: Mapping[str, Collection[str]] = {"needs": NEEDS, "waiting": ("approval", "question")}
@@ -182,8 +183,19 @@ class Monitor:
         panes = self._list_panes() if processes else ()
         stores = Counter(one.path for one in snapshot.sessions if one.kind != "subagent")
         self._shared = {path for path, sessions in stores.items() if sessions > 1}
+        proc = self._manager.environment.proc
+        adapters = {agent: self._manager.catalogue.adapter_of(agent) for agent in {one.agent for one, _ in wanted}}
         found = [
-            self._attend(session, unread, processes, lanes.get(session.unified_id), panes, now)
+            self._attend(
+                session,
+                adapters[session.agent],
+                unread,
+                processes.get(session.unified_id),
+                lanes.get(session.unified_id),
+                panes,
+                proc,
+                now,
+            )
             for session, unread in wanted
         ]
         kept = {session.unified_id for session, _ in wanted}
@@ -199,7 +211,8 @@ class Monitor:
         }
         settling = any(one.read < one.changed + _SETTLES for one in self._known.values())
         by_title = any(one.state.state in RUNS and one.pane is not None for one in ordered)
-        self._pause = _SOON if settling or by_title else _LATER if ordered else None
+        works = any(one.state.state in at_work for one in ordered)
+        self._pause = _SOON if settling or by_title else _LATER if works else _RARELY if ordered else None
         return AttentionReport({one.session.unified_id: one for one in ordered}, all_unread)
 
     def _with_ended(
@@ -238,22 +251,21 @@ class Monitor:
     def _attend(
         self,
         session: SessionSummary,
+        adapter: Adapter | None,
         unread: bool,
-        processes: Mapping[str, Liveness],
+        live: Liveness | None,
         lane: LaneSession | None,
         panes: Sequence[Pane],
+        proc: Path,
         now: float,
     ) -> Attended | None:
         known = self._read(session)
         if known is None:
             return None
-        live = processes.get(session.unified_id)
-        adapter = self._manager.catalogue.adapter_of(session.agent)
         tools = known.activity.tools or (known.activity.tool,)
         can_tell = adapter is not None and adapter.tells_processes
         if live is None and lane is not None:
             live, can_tell = lane.process(known.activity), lane.can_tell
-        proc = self._manager.environment.proc
         pane = pane_of(live.pid, panes, proc) if live is not None else None
         started: float | None = None
         if live is not None and lane is None and known.activity.step in RUNS:

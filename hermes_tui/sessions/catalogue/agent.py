@@ -99,8 +99,10 @@ class AgentSessions:
 
     def lacks_process(self, proc: Path) -> bool:
         """Whether one of them has ended since."""
-        known = [one.pid for one in self._live.values() if one.pid]
-        return bool(known) and proc.is_dir() and not all((proc / f"{pid}").is_dir() for pid in known)
+        if not self._live or not proc.is_dir():
+            return False
+        # As text: it is asked every second, and a `Path` of each takes longer than to ask.
+        return not all(os.path.isdir(f"{proc}/{one.pid}") for one in self._live.values() if one.pid)  # noqa: PTH112
 
     def take_news(self) -> bool:
         """Whether `sessions`, `problems` or `place` may differ from what they were when this was last asked."""

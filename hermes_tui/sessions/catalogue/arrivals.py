@@ -64,6 +64,6 @@ class Arrivals:
 
 def _changed(path: Path) -> int:
     try:
-        return path.stat().st_mtime_ns
+        return os.stat(path).st_mtime_ns  # noqa: PTH116 - asked every second
     except OSError:
         return 0

@@ -190,7 +190,8 @@ class Catalogue:
     def lacks_process(self) -> bool:
         """Whether one of `processes` has ended since, as far as `/proc` tells."""
         with self._work:
-            return any(state.lacks_process(self._adapters.environment.proc) for state in self._agents.values())
+            proc = self._adapters.environment.proc
+            return any(state.lacks_process(proc) for state in self._agents.values())
 
     def adapter_of(self, agent: str) -> Adapter | None:
         """The adapter; None where it is broken, which `refresh` says."""

@@ -37,14 +37,15 @@ _LONGEST = 30.0
 WITH_NOTIFICATION = 60.0
 """Seconds between two looks at every store, whatever is notified: the system may have dropped a notification, and of
 some places there is none."""
-_RARELY = 400
+_RARELY = 2000
 """Where the system notifies, a look at every store that took one second of the processor is followed by at least so
-many without one, up to `_RAREST`: fifty thousand sessions take a second, and mostly nothing has changed."""
+many without one, up to `_RAREST`: two thousand sessions take 0.03 to 0.08, and mostly nothing has changed."""
 _RAREST = 300.0
 PROCESSES_PAUSE = 15.0
 """Seconds between two looks for processes: they end without writing to a file."""
 _ENDED_PAUSE = 1.0
-"""Seconds between two looks at whether those that are known still run, and whether an agent begins to be here."""
+"""Seconds between two looks at whether those that are known still run, whether an agent begins to be here, and what
+another program has marked."""
 _SHARE = 20
 """A look that took one second is followed by at least so many without one: of the processor's time where the system
 notifies, for a busy machine makes nobody wait longer; else of the clock's, for a network may be slow."""
@@ -122,7 +123,7 @@ class Watch:
         self._looked = 0.0
         """When every agent's processes were: where one writes all the time, no single wait is long enough."""
         self._counted = 0.0
-        """When it was last looked at whether the known processes run."""
+        """When it was last looked at whether the known processes run, and at marks."""
         self._ended = 0.0
         self._pause = 0.0
         """When the last look ended, and how long none follows."""
@@ -168,9 +169,13 @@ class Watch:
                 if first.sessions:
                     self._offer(first)
                     self._worker.rest(_FIRST)
+        now = time.monotonic()
+        counts = now - self._counted >= _ENDED_PAUSE
+        if counts:
+            self._counted = now
         if wanted or self._watcher is None or self._is_due:
             self._look(everything=bool(wanted))
-        else:
+        elif counts or wanted is not None:
             self._offer(self._catalogue.refresh_marks())
         now = time.monotonic()
         # Both once after something was published, and not too often.
@@ -183,7 +188,7 @@ class Watch:
         if self._watcher is None:
             return max(self._pause, 2 * SHORTEST_PAUSE)
         # 0: a watcher that can notify no more is followed by a look at once.
-        return _STEP if self._take_notifications(self._watcher) else 0
+        return _STEP if self._take_notifications(self._watcher, counts=counts) else 0
 
     def _broken(self, error: Exception) -> float:
         self._failed(_bug(error))
@@ -245,12 +250,13 @@ class Watch:
             self.stopped = self._worker.is_superseded or self._last > self._end
             return self.stopped
 
-    def _take_notifications(self, watcher: Iterator[Collection[str]]) -> bool:
-        """Note what was written, and look for processes now and then; False when the watcher can notify no more."""
+    def _take_notifications(self, watcher: Iterator[Collection[str]], *, counts: bool) -> bool:
+        """Note what was written, and look for processes now and then, with `counts` at those that are known; False
+        when the watcher can notify no more."""
         now = time.monotonic()
         due = now - self._looked >= PROCESSES_PAUSE
-        if not due and now - self._counted >= _ENDED_PAUSE:
-            self._counted, due = now, self._catalogue.lacks_process
+        if counts and not due:
+            due = self._catalogue.lacks_process
             self._touched.update(self._arrivals(self._snapshot.places if self._snapshot is not None else ()))
         if due:
             self._looked = now

@@ -16,7 +16,7 @@ import msgspec
 
 from hermes_tui.platform.locks import is_held, take
 from hermes_tui.platform.own_files import read_own
-from hermes_tui.sessions.catalogue.cache import cache_name
+from hermes_tui.sessions.own_environment import file_name
 from session_adapters.base import Environment
 
 __all__ = ["SharedCounts", "shared_counts", "shared_file"]
@@ -26,7 +26,7 @@ _LIMIT = 1 << 14  # bytes: a few names and numbers, so what is larger is not our
 
 def shared_file(environment: Environment, cache_dir: Path) -> Path:
     """The file of one home and one set of variables that move stores."""
-    return cache_dir / cache_name(environment).replace("catalogue-", "attention-").replace(".msgpack", ".json")
+    return cache_dir / file_name(environment, "attention", ".json")
 
 
 def shared_counts(path: Path) -> Mapping[str, int] | None:

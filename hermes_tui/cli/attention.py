@@ -77,10 +77,10 @@ def status(context: click.Context, form: str) -> None:
     """Print one line for a status bar or a prompt: how many sessions need a person."""
     from hermes_tui.attention.shared import shared_counts, shared_file
     from hermes_tui.errors import ValidationError
-    from session_adapters.base import Environment
+    from hermes_tui.sessions.own_environment import this_machine
 
     # Those of the program, where it runs for this home: nothing has to be looked at.
-    environment = environment_of(context.find_root().obj.home) or Environment.current()
+    environment = environment_of(context.find_root().obj.home) or this_machine()
     counts = shared_counts(shared_file(environment, paths.cache_dir()))
     if counts is None:
         manager, monitor, _ = monitored(context)

@@ -16,14 +16,13 @@ from hermes_tui import config
 from hermes_tui.errors import ValidationError
 from hermes_tui.platform import paths
 from hermes_tui.sessions.adapters import Adapters, Label, NativeId, no_session
-from hermes_tui.sessions.catalogue.cache import cache_name
 from hermes_tui.sessions.catalogue.catalogue import Catalogue
 from hermes_tui.sessions.catalogue.exact import Row, exact, with_relations
 from hermes_tui.sessions.catalogue.options import ListOptions, changed, select
 from hermes_tui.sessions.latest import Latest
 from hermes_tui.sessions.mark_store import MarkStore
 from hermes_tui.sessions.marks import with_marks
-from hermes_tui.sessions.own_environment import this_machine
+from hermes_tui.sessions.own_environment import file_name, this_machine
 from session_adapters.base import Adapter, Environment, Source
 from session_adapters.model import Session, SessionSummary, unified_id
 from session_adapters.registry import LABELS
@@ -106,7 +105,7 @@ class SessionManager:
     @property
     def catalogue(self) -> Catalogue:
         """The list behind `list`, for faces that follow it."""
-        name = cache_name(self._adapters.environment)
+        name = file_name(self._adapters.environment, "catalogue", ".msgpack")
         directory = self._cache_dir or paths.cache_dir()
         return self._catalogue.get(name, lambda: Catalogue(self._adapters, directory / name, self.marks.all))
 

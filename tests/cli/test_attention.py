@@ -18,8 +18,10 @@ from typing import Any
 import pytest
 
 from hermes_tui.attention.shared import SharedCounts, shared_file
+from hermes_tui.cli.execute import execute
 from hermes_tui.errors import HermesTuiError
 from hermes_tui.platform import memory_tuning, paths
+from hermes_tui.sessions.manager import SessionManager
 from session_adapters.base import Environment
 from session_adapters.reading.files import METER
 from support import STORES
@@ -168,6 +170,26 @@ def test_beside_a_running_program_status_asks_only_that(cli: Cli, claude: Path, 
     assert METER.opened == read
     shared.close()
     assert cli("status").out == "1 need you, 0 working\n"
+
+
+def test_beside_a_program_whose_settings_name_a_server_of_hectors(
+    claude: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """It has stores that no variable names, and status looked for itself each time."""
+    settings = tmp_path / "config.toml"
+    settings.write_text('[hector]\ndsn = ["postgresql://nobody@127.0.0.1:1/none"]\n')
+    monkeypatch.setenv("HERMES_TUI_CONFIG", str(settings))
+    shared = SharedCounts(shared_file(SessionManager().environment, paths.cache_dir()))
+    shared.keep({"need": 5, "working": 41})
+    assert execute(["status"]) == 0
+    assert capfd.readouterr().out == "5 need you, 41 working\n"
+    shared.close()
+
+
+def test_status_where_there_is_no_home(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setenv("HOME", "~")
+    assert execute(["status"]) == 2
+    assert capfd.readouterr().err.startswith("hermes-tui: HOME is '~', which is no directory; set it to one")
 
 
 def test_a_session_that_runs_in_no_pane_cannot_be_jumped_to(claude: Path, cli: Cli) -> None:

@@ -12,8 +12,8 @@ import pytest
 
 from claude_lines import ClaudeHome
 from hermes_tui.cli.execute import execute
-from hermes_tui.sessions.catalogue.cache import cache_name
 from hermes_tui.sessions.index.service import IndexService
+from hermes_tui.sessions.own_environment import file_name
 from session_adapters.base import Environment
 
 Situation = Callable[[Path, pytest.MonkeyPatch], None]
@@ -83,8 +83,9 @@ def instead(name: str, make: Callable[[Path], None]) -> Situation:
     """Something else in the place of a file of ours. `I` stands for the name of the index."""
 
     def put(home: Path, patch: pytest.MonkeyPatch) -> None:
-        catalogue = cache_name(Environment.current())
-        index = catalogue.replace("catalogue-", "index-").removesuffix(".msgpack")
+        environment = Environment.current()
+        catalogue = file_name(environment, "catalogue", ".msgpack")
+        index = file_name(environment, "index", "")
         make(home / name.replace("I.", f"{index}.").replace("CATALOGUE", catalogue))
 
     return put

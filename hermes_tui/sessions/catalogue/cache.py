@@ -7,7 +7,6 @@ for the first picture; lists of `CachedSource`, one of which is in memory at a t
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
@@ -18,17 +17,15 @@ from msgspec.structs import replace
 from hermes_tui.sessions.catalogue.packed_calls import Packed, PackedCalls
 from hermes_tui.sessions.checksummed_file import forget_others, read_part, read_parts, write_parts
 from hermes_tui.sessions.marks import OwnMarks
-from session_adapters.base import Environment, Source
+from session_adapters.base import Source
 from session_adapters.model import Problem, SessionSummary
 from session_adapters.reading.bounds import is_cut
-from session_adapters.registry import BUILT_IN
 
 __all__ = [
     "PICTURED",
     "TOGETHER",
     "CachedSource",
     "FirstPicture",
-    "cache_name",
     "load",
     "load_labels",
     "load_picture",
@@ -148,27 +145,6 @@ _WHOLE = msgspec.msgpack.Decoder(list[CachedSource])
 _PICTURE = msgspec.msgpack.Decoder(FirstPicture)
 _LABELS = msgspec.msgpack.Decoder(_Labels)
 _NOTHING = FirstPicture()
-_SUFFIXES = ("_HOME", "_DIR")
-"""How variables that move stores usually end."""
-_OWN_SUFFIXES = ("_PATH", "_DSN", "_DB", "_PROFILE")
-"""And those of the agents we know; other programs' names end so, too, and change from shell to shell."""
-_OWN = tuple(f"{name.upper()}_" for name in BUILT_IN)
-_NOT_STORES = frozenset({"JAVA_HOME", "PYENV_DIR", "SSL_CERT_DIR", "XDG_CACHE_HOME", "XDG_RUNTIME_DIR"})
-"""Variables that are named like places of stores and are none. Some change with the working directory."""
-
-
-def cache_name(environment: Environment) -> str:
-    """A file name for one home and one set of variables that move stores: two homes never share a catalogue."""
-    moved = sorted(
-        (name, value)
-        for name, value in environment.variables.items()
-        if name not in _NOT_STORES
-        and (
-            name.endswith(_SUFFIXES) or name == "APPDATA" or (name.startswith(_OWN) and name.endswith(_OWN_SUFFIXES))
-        )
-    )
-    text = repr((str(environment.home), moved)).encode("utf-8", "surrogateescape")
-    return f"catalogue-{hashlib.blake2b(text, digest_size=6).hexdigest()}.msgpack"
 
 
 def load(path: Path, picture: FirstPicture = _NOTHING) -> Iterator[CachedSource]:

@@ -321,8 +321,7 @@ class Catalogue:
         news = [state.take_news() for state in self._agents.values()]  # all are asked: each forgets its own by that
         if not any(news) and all(one is other for one, other in zip(shown, self._published, strict=True)):
             return self._snapshot
-        self._published = shown
-        states = self._agents.values()
+        states, self._published = self._agents.values(), shown
         self._saved.forget_shown(states)
         problems = sorted((one for state in states for one in state.problems), key=lambda one: (one.agent, one.path))
         by_id = {one.unified_id: one for state in states for one in state.sessions}

@@ -22,11 +22,11 @@ import msgspec
 
 from hermes_tui.platform import locks
 from hermes_tui.platform.parent import helper_command, helper_variables
-from hermes_tui.sessions.catalogue.cache import cache_name
 from hermes_tui.sessions.index.diagnostics import leave_word, trouble_at
 from hermes_tui.sessions.index.reading.reader import SearchIndex
 from hermes_tui.sessions.index.schema import STORES, remove
 from hermes_tui.sessions.index.writing.ipc import tell
+from hermes_tui.sessions.own_environment import file_name
 from session_adapters.base import Environment, Source
 from session_adapters.proc import words_of
 
@@ -52,7 +52,7 @@ _MODULE = "hermes_tui.sessions.index.writing.worker"
 
 def index_file(environment: Environment, cache_dir: Path) -> Path:
     """Where the index of one home and one set of variables that move stores is."""
-    return cache_dir / cache_name(environment).replace("catalogue-", "index-").replace(".msgpack", ".db")
+    return cache_dir / file_name(environment, "index", ".db")
 
 
 class Progress(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):

@@ -12,8 +12,9 @@ import pytest
 
 from hermes_tui.sessions import checksummed_file
 from hermes_tui.sessions.catalogue import cache
-from hermes_tui.sessions.catalogue.cache import CachedSource, FirstPicture, cache_name
+from hermes_tui.sessions.catalogue.cache import CachedSource, FirstPicture
 from hermes_tui.sessions.checksummed_file import read_parts
+from hermes_tui.sessions.own_environment import file_name
 from session_adapters.base import Environment, Source
 from session_adapters.model import SessionSummary
 from support import REPOSITORY
@@ -129,7 +130,7 @@ def test_a_session_that_cannot_be_kept_is_missing_in_the_first_picture_alone(tmp
 
 def test_variables_that_change_with_the_working_directory_make_no_other_catalogue(tmp_path: Path) -> None:
     def name(**variables: str) -> str:
-        return cache_name(Environment(home=tmp_path, variables=variables))
+        return file_name(Environment(home=tmp_path, variables=variables), "catalogue", "")
 
     assert name() == name(PYENV_DIR="/somewhere") == name(XDG_RUNTIME_DIR="/run/1") != name(CODEX_HOME="/c")
 
@@ -223,8 +224,12 @@ def test_whatever_moves_a_store_makes_another_catalogue(tmp_path: Path) -> None:
         strings = [node.value for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Constant)]
         found |= {text for text in strings if isinstance(text, str) and named.fullmatch(text)}
     assert {"HERMES_TUI_HECTOR_DSN", "HERMES_TUI_HECTOR_PATH", "OPENCODE_DB", "OPENCLAW_CONFIG_PATH"} <= found
-    plain = cache_name(Environment(home=tmp_path))
-    other = {name: cache_name(Environment(home=tmp_path, variables={name: "/elsewhere"})) for name in found}
+
+    def name_with(**variables: str) -> str:
+        return file_name(Environment(home=tmp_path, variables=variables), "catalogue", "")
+
+    plain = name_with()
+    other = {name: name_with(**{name: "/elsewhere"}) for name in found}
     assert [name for name, made in other.items() if made == plain] == []
     for name in ("LD_LIBRARY_PATH", "MANPATH", "AWS_PROFILE", "PATH"):
-        assert cache_name(Environment(home=tmp_path, variables={name: "/elsewhere"})) == plain
+        assert name_with(**{name: "/elsewhere"}) == plain

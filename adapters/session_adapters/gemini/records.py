@@ -9,6 +9,7 @@ whole conversation), `{"$rewindTo": id}` (drops that message and all after it). 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from msgspec import Struct, field
@@ -17,8 +18,10 @@ from session_adapters.model import TokenUsage
 from session_adapters.reading.decoding import Decoder
 
 __all__ = [
+    "BRIEF",
     "DECODER",
     "Blob",
+    "BriefRecord",
     "Call",
     "Content",
     "FunctionCall",
@@ -72,7 +75,7 @@ class GeminiPart(Struct, rename="camel"):
     file_data: Blob | None = None
 
 
-Content = str | GeminiPart | list[GeminiPart | str] | None
+Content = str | GeminiPart | Sequence[GeminiPart | str] | None
 
 
 class Thought(Struct):
@@ -119,7 +122,7 @@ class GeminiUsage(Struct, rename="camel"):
 class Update(Struct, rename="camel"):
     """What `$set` holds."""
 
-    messages: list[GeminiRecord] | None = None
+    messages: Sequence[GeminiRecord] | None = None
     session_id: str | None = None
     summary: str | None = None
     directories: list[str] | None = None
@@ -136,7 +139,7 @@ class GeminiRecord(Struct, rename="camel"):
     thoughts: list[Thought] | None = None
     tokens: GeminiTokens | None = None
     model: str | None = None
-    tool_calls: list[Call] | None = None
+    tool_calls: Sequence[Call] | None = None
     # Headers and documents
     session_id: str | None = None
     project_hash: str | None = None
@@ -144,7 +147,7 @@ class GeminiRecord(Struct, rename="camel"):
     kind: str | None = None
     directories: list[str] | None = None
     summary: str | None = None
-    messages: list[GeminiRecord] | None = None
+    messages: Sequence[GeminiRecord] | None = None
     # Changes
     update: Update | None = field(default=None, name="$set")
     rewind_to: str | None = field(default=None, name="$rewindTo")
@@ -163,7 +166,45 @@ class GeminiRecord(Struct, rename="camel"):
         return named and self.rewind_to is None
 
 
+class _BriefFunctionCall(FunctionCall):
+    args: Any = field(default=None, name="-args")
+
+
+class _BriefFunctionResponse(FunctionResponse):
+    response: Any = field(default=None, name="-response")
+
+
+class _BriefPart(GeminiPart):
+    text: str | None = field(default=None, name="-text")
+    function_call: _BriefFunctionCall | None = None
+    function_response: _BriefFunctionResponse | None = None
+    inline_data: Blob | None = field(default=None, name="-inlineData")
+
+
+class _BriefCall(Call):
+    args: Any = field(default=None, name="-args")
+    result: Content = field(default=None, name="-result")
+    result_display: Any = field(default=None, name="-resultDisplay")
+
+
+class _BriefUpdate(Update):
+    messages: Sequence[BriefRecord] | None = None
+
+
+class BriefRecord(GeminiRecord):
+    """A line, for what speaks of what: texts, arguments and results are passed over, which is what makes it fast."""
+
+    content: str | _BriefPart | Sequence[_BriefPart | str] | None = None
+    parts: str | _BriefPart | Sequence[_BriefPart | str] | None = None
+    display_content: Content = field(default=None, name="-displayContent")
+    thoughts: list[Thought] | None = field(default=None, name="-thoughts")
+    tool_calls: Sequence[_BriefCall] | None = None
+    messages: Sequence[BriefRecord] | None = None
+    update: _BriefUpdate | None = field(default=None, name="$set")
+
+
 DECODER = Decoder(GeminiRecord)
+BRIEF = DECODER.quick(BriefRecord)
 
 
 class _Any(Struct):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from session_adapters.gemini.records import DECODER, GeminiRecord, record_place
+from session_adapters.gemini.records import BRIEF, GeminiRecord, record_place
 from session_adapters.gemini.turns import turn_of
 from session_adapters.growing.hashes import Hashes
 from session_adapters.reading.lines import Line
@@ -58,7 +58,7 @@ def settles_from(found: Iterable[Line], kept: int) -> int:
     `kept` ones or brings the result of a call there."""
     ahead, settling = _Ahead(), 0
     for line in found:
-        for number, record in enumerate(DECODER.all(line.data)[0]):
+        for number, record in enumerate(BRIEF.all(line.data)[0]):
             place = record_place(line.offset, number)
             if record.is_message:
                 changes = ahead.met(record, place, kept)

@@ -195,7 +195,7 @@ def _kind(speaker: Speaker, text: str, record: GeminiRecord) -> MessageKind:
 def _parts(content: Content) -> list[GeminiPart]:
     if content is None:
         return []
-    found = content if isinstance(content, list) else [content]
+    found = [content] if isinstance(content, str | GeminiPart) else content
     return [GeminiPart(text=part) if isinstance(part, str) else part for part in found]
 
 

@@ -27,7 +27,10 @@ from gemini_samples import (
     user,
 )
 from session_adapters.gemini import GeminiAdapter
+from session_adapters.gemini.records import BRIEF, DECODER, GeminiRecord
+from session_adapters.gemini.turns import turn_of
 from session_adapters.transcript import Change, Transcript
+from support import STORES
 
 ID = "11111111-aaaa"
 COUNTS = {
@@ -218,3 +221,23 @@ def test_a_session_that_gemini_deletes_while_it_is_shown(tmp_path: Path) -> None
     path.unlink()
     assert transcript.refresh() == Change(gone=True)
     assert transcript.messages == before
+
+
+def test_what_speaks_of_what_is_told_without_the_texts() -> None:
+    """Where a log settles is looked for by a narrower decoder."""
+    lines = [data for path in (STORES / "gemini").rglob("*.jsonl") for data in path.read_bytes().splitlines()]
+    whole, brief = ([named(record) for data in lines for record in one.all(data)[0]] for one in (DECODER, BRIEF))
+    assert whole == brief
+    assert {"call", "result"} <= {what for found in whole for what, _ in found}
+
+
+def named(record: GeminiRecord) -> list[tuple[str, str]]:
+    """Ids of the messages in it, of their calls and results; and what is taken back."""
+    update = record.update.messages if record.update is not None else None
+    found = [("goes back to", str(record.rewind_to)), ("lists", f"{record.messages is None} {update is None}")]
+    for one in (record, *(record.messages or ()), *(update or ())):
+        turn = turn_of(one, "@1", glance=True)
+        found.append(("message" if record.is_message else "other", turn.id))
+        found += [("call", call.tool_call_id) for call in turn.calls]
+        found += [("result", result.tool_call_id) for result in turn.results]
+    return found

@@ -31,6 +31,7 @@ from hermes_tui.tui.left_screens import LeftScreens
 from hermes_tui.tui.screens.main.screen import MainScreen
 from hermes_tui.tui.state.view_state import ViewFile
 from hermes_tui.tui.themes import THEMES, has_no_colour, theme_for
+from hermes_tui.tui.typed_ahead import KeyPassed, TypedAhead
 from hermes_tui.tui.user_keymap import validate_keymap
 from hermes_tui.tui.widgets.session_list.rows import Forest
 from hermes_tui.tui.widgets.styled import LOOKS
@@ -52,10 +53,6 @@ if TYPE_CHECKING:
     from session_adapters.transcript import Transcript
 
 __all__ = ["HermesApp"]
-
-_PUT_UP = 2000
-"""Turns of the event loop, of a millisecond at least, after which a key no longer waits for a screen that is being
-put up. Not seconds: where there is no processor for it, putting it up takes as long as it takes."""
 
 
 class HermesApp(AppActions, inherit_bindings=False):
@@ -104,6 +101,7 @@ class HermesApp(AppActions, inherit_bindings=False):
         self.splash = splash
         self._leaving = False
         self._left_screens = LeftScreens(self)
+        self._typed = TypedAhead(self, super().on_event)
         self._left_early: int | None = None
         self._running_loop: asyncio.AbstractEventLoop | None = None
         self._badges = {name: label.badge for name, label in manager.saved_labels.items()}
@@ -186,18 +184,22 @@ class HermesApp(AppActions, inherit_bindings=False):
             keep_splash(self.main, self.splash)
 
     async def on_event(self, event: events.Event) -> None:
-        """A key that comes while a screen is being put up waits for it: half of what it needs would not be there. One
-        that comes when the last screen is gone is nobody's."""
-        if isinstance(event, events.Key):
-            for _ in range(_PUT_UP):
-                if not self.screen_stack or self.screen.is_mounted:
-                    break
-                await asyncio.sleep(0.001)
-            if not self.screen_stack:
-                return
+        """A key waits for the one before it, and for a screen that is being put up."""
         if isinstance(event, events.InputEvent) and self.screen_stack:
             self._main_screen.transcript.unread.touched()
-        await super().on_event(event)
+        if isinstance(event, events.Key | events.Paste) and not event.is_forwarded:
+            await self._typed.take(event)
+        else:
+            await super().on_event(event)
+
+    async def on_key_passed(self, message: KeyPassed) -> None:
+        """Look at what was typed behind it."""
+        await self._typed.passed(message.number)
+
+    @property
+    def message_queue_size(self) -> int:
+        """Of a terminal that is faster no more is read."""
+        return super().message_queue_size + len(self._typed)
 
     def _handle_exception(self, error: Exception) -> None:
         """An error of ours ends the program: it is noted in the log, and said in a sentence in place of a traceback,

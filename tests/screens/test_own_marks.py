@@ -73,6 +73,19 @@ async def test_a_key_pins_and_unpins(three: ClaudeHome, program: Any) -> None:
     assert tree_hash(three.home) == before
 
 
+async def test_what_is_typed_ahead_goes_where_it_was_meant_for(three: ClaudeHome, program: Any) -> None:
+    """`Tab` and what follows in one read of the terminal, as over a slow line."""
+    async with program(three.home, size=(160, 40), now=NOW) as pilot:
+        await until(pilot, lambda: len(titles(pilot)) == 4)
+        await pilot.press("t")
+        await until(pilot, lambda: isinstance(pilot.app.screen, dialog.MarksScreen) and pilot.app.screen.focused)
+        for key in (*"Mine", "tab", *"old", "tab", *"ask", "shift+tab", *",new"):
+            pilot.app.post_message(events.Key(key, key if len(key) == 1 else None))
+        await pilot.pause()
+        await pilot.press("ctrl+s")
+        await until(pilot, lambda: list(kept().values()) == [OwnMarks(name="Mine", tags=("new", "old"), note="ask")])
+
+
 async def test_name_tags_and_note_are_typed_into_a_dialog(three: ClaudeHome, program: Any) -> None:
     async with program(three.home, size=(160, 40), now=NOW) as pilot:
         await until(pilot, lambda: len(titles(pilot)) == 4)

@@ -8,7 +8,6 @@ from rich.cells import cell_len
 from rich.highlighter import Highlighter
 from rich.segment import Segment
 from rich.text import Text
-from textual import events
 from textual.geometry import Size
 from textual.reactive import Reactive
 from textual.strip import Strip
@@ -66,8 +65,7 @@ class TextInput(Input):
 
 
 class QueryBox(TextInput, Styled):
-    """A query is typed here. Its own keys are run at once and not by message: what is typed ahead must reach the
-    widget that it was meant for."""
+    """A query is typed here."""
 
     LOOKS = "query"
     virtual_size = Reactive(Size(0, 0), layout=False)
@@ -78,17 +76,6 @@ class QueryBox(TextInput, Styled):
             placeholder=placeholder, compact=True, select_on_focus=False, id=id, highlighter=_Parts(self)
         )
         self.cursor_blink = False
-
-    async def _on_key(self, event: events.Key) -> None:
-        """Change the text in the order of the keys. Textual runs a key that is no letter only after the event has
-        come up to the program: of `ctrl+u` and a word in one read, as slow lines bring them, the word would go."""
-        own = self.screen.active_bindings.get(event.key)
-        is_own = own is not None and own.node is self and "." not in own.binding.action
-        if own is not None and is_own and await self.app.run_action(own.binding.action, self):
-            event.stop()
-            event.prevent_default()
-            return
-        await super()._on_key(event)
 
     def replace(self, text: str, start: int, end: int) -> None:
         """Put `text` in the place of what is between `start` and `end`, as much of it as there is room for."""

@@ -1,0 +1,80 @@
+"""Keys one after the other: each has done what it does before the next is looked at.
+
+Several come in one read of the terminal, from a slow line or where the program was busy. Textual hands each to the
+widget that has the keys when it is taken from the queue, and one that moves them, as `Tab` does, comes back up to the
+program long after that.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from textual import events
+from textual.app import App
+from textual.message import Message
+
+__all__ = ["KeyPassed", "TypedAhead"]
+
+_PUT_UP = 2000
+"""Turns of the event loop, of a millisecond at least, after which a key no longer waits for a screen that is being
+put up. Not seconds: where there is no processor for it, putting it up takes as long as it takes."""
+_LOST = 1.0
+"""Seconds after which a key no longer waits for the one before: the widget that was to take it may be gone."""
+
+
+class KeyPassed(Message):
+    """Goes from widget to widget behind a key; when it arrives, nobody has anything to do for that key any more."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__()
+        self.number = number
+
+
+class TypedAhead:
+    """What was typed or pasted and was not looked at yet. In the program's own thread."""
+
+    def __init__(self, app: App[Any], handle: Callable[[events.Event], Awaitable[None]]) -> None:
+        """`handle` hands an event to whoever has the keys, as Textual does it."""
+        self._app = app
+        self._handle = handle
+        self._waiting: deque[events.Event] = deque()
+        self._number = 0
+        self._is_passing = False
+
+    def __len__(self) -> int:
+        return len(self._waiting)
+
+    async def take(self, event: events.Event) -> None:
+        """Hand it on, when what came before it is done."""
+        self._waiting.append(event)
+        if self._is_passing:
+            lost = KeyPassed(self._number)
+            asyncio.get_running_loop().call_later(_LOST, self._app.post_message, lost)
+        else:
+            await self._go_on()
+
+    async def passed(self, number: int) -> None:
+        """The key of that number is done."""
+        if number == self._number:
+            self._is_passing = False
+            await self._go_on()
+
+    async def _go_on(self) -> None:
+        app = self._app
+        while self._waiting and not self._is_passing:
+            event = self._waiting.popleft()
+            # Half of what it needs would not be there in a screen that is being put up.
+            for _ in range(_PUT_UP):
+                if not app.screen_stack or app.screen.is_mounted:
+                    break
+                await asyncio.sleep(0.001)
+            if not app.screen_stack:  # the last screen is gone: it is nobody's
+                return
+            target = app.focused or app.screen
+            await self._handle(event)
+            if event.is_forwarded:  # else it was a key of the program's own, and is done
+                self._number += 1
+                self._is_passing = target.post_message(KeyPassed(self._number))

@@ -163,6 +163,7 @@ class Monitor:
         processes = self._manager.catalogue.processes
         seen, began, now = self._marks.seen(), self._marks.began, self._now()
         lanes = self._lanes() if any(session.agent == "hermes" for session in snapshot.sessions) else {}
+        runs = {*processes, *(key for key, lane in lanes.items() if lane.is_busy)}
         wanted: list[tuple[SessionSummary, bool]] = []
         ended: set[str] = set()
         all_unread: dict[str, float] = {}
@@ -174,10 +175,9 @@ class Monitor:
             if unread:
                 all_unread[key] = looked
             recent = at > now - _RECENT.total_seconds()
-            busy = key in lanes and lanes[key].is_busy
-            if key in self._running and key not in processes and not (unread or busy):
+            if key in self._running and key not in runs and not unread:
                 ended.add(key)
-            tells = unread or busy or session.waits
+            tells = unread or key in runs or session.waits
             if len(wanted) < _MOST and (key in processes or key in ended or (recent and tells)):
                 wanted.append((session, unread))
         panes = self._list_panes() if processes else ()
@@ -205,9 +205,7 @@ class Monitor:
         ordered = sorted(known, key=lambda one: one.rank)
         at_work = (*RUNS, "stuck")
         self._running = {
-            one.session.unified_id
-            for one in ordered
-            if one.session.unified_id in processes and one.state.state in at_work
+            one.session.unified_id for one in ordered if one.session.unified_id in runs and one.state.state in at_work
         }
         settling = any(one.read < one.changed + _SETTLES for one in self._known.values())
         by_title = any(one.state.state in RUNS and one.pane is not None for one in ordered)

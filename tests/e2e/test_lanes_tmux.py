@@ -46,8 +46,7 @@ def test_a_reset_from_its_plan_until_it_has_come_true(tmux: Tmux, tmp_path: Path
     tmux.agree("y")
     tmux.until("◷ reset pending")
     assert log.is_file()
-    text = tmux.until("✓ reset taken")
-    assert "the lane's next message, of" in text
+    tmux.until("✓ reset taken", "the lane's next message, of")
     for size in ((40, 15), (20, 5), (80, 24), (160, 48), (120, 36)):
         tmux.run("resize-window", "-x", str(size[0]), "-y", str(size[1]))
         tmux.until("Lanes")

@@ -96,6 +96,22 @@ async def test_busy_with_what_and_what_waits_where_nobody_says(demo: HermesDemo)
         assert "behind the turn" not in screen_text(pilot)
 
 
+async def test_a_turn_that_dies_is_told_of_a_session_that_was_looked_at(demo: HermesDemo) -> None:
+    """As one is that stands beside the list for a moment; nothing was said when its gateway died."""
+    demo.begin_turn(DISCORD)
+    session = f"hermes:{demo.entry(DISCORD)['session_id']}"
+    store = MarkStore(Path(os.environ["HOME"]) / ".local" / "state" / "hermes-tui" / "marks.db")
+    store.see(session, NOW + timedelta(days=1))
+    async with demo.program((160, 48), attention=True) as pilot:
+        await until(pilot, lambda: state(pilot, DISCORD) == "● working now")
+        await go(pilot, DISCORD)
+        demo.end_gateway()
+        app_of(pilot).action_refresh()
+        await until(pilot, lambda: state(pilot, DISCORD) == "† gone now")
+        assert store.seen()[session] < NOW.timestamp()
+    store.close()
+
+
 async def test_the_queue_of_a_gateway_that_writes_it_down(demo: HermesDemo, at_once: None) -> None:
     demo.begin_turn(DISCORD, queued={DISCORD: 3, BO: "many"})
     async with demo.program((160, 48), attention=True) as pilot:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Collection, Iterable
-from pathlib import Path
 
 from hermes_tui.sessions.catalogue.snapshot import AgentPlace
 from session_adapters.base import Environment
@@ -26,14 +25,14 @@ class Arrivals:
     def __init__(self, environment: Environment) -> None:
         self._environment = environment
         working = environment.variables.get("PWD", "")
-        self._above = (
+        above = (
             environment.home,
             environment.path("XDG_CONFIG_HOME", ".config"),
             environment.path("XDG_DATA_HOME", ".local", "share"),
             environment.path("XDG_STATE_HOME", ".local", "state"),
             environment.home / "Library" / "Application Support",
-            *((Path(working),) if working.startswith("/") else ()),
         )
+        self._above = [*map(str, above), *([working] if working.startswith("/") else ())]
         """Where most agents have their folders."""
         self._changed: list[int] = []
         """When something was last made or taken away there."""
@@ -62,7 +61,7 @@ class Arrivals:
         return found
 
 
-def _changed(path: Path) -> int:
+def _changed(path: str) -> int:
     try:
         return os.stat(path).st_mtime_ns  # noqa: PTH116 - asked every second
     except OSError:

@@ -187,8 +187,10 @@ class Watch:
             self._rest()
         if self._watcher is None:
             return max(self._pause, 2 * SHORTEST_PAUSE)
-        # 0: a watcher that can notify no more is followed by a look at once.
-        return _STEP if self._take_notifications(self._watcher, counts=counts) else 0
+        if not self._take_notifications(self._watcher, counts=counts):
+            return 0  # it can notify no more
+        # What was notified is looked at as soon as that may be.
+        return min(_STEP, max(0, self._ended + self._pause - time.monotonic())) if self._touched else _STEP
 
     def _broken(self, error: Exception) -> float:
         self._failed(_bug(error))

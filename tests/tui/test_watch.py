@@ -285,6 +285,26 @@ def test_what_is_left_to_be_read_is_read_at_once_and_what_cannot_be_is_no_reason
             watch.join()
 
 
+def test_what_is_written_while_much_is_read_in_full_is_looked_at_before_all_of_that(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After an update of the program all is read anew: a sign waited for that, ten seconds at a time."""
+    monkeypatch.setattr("hermes_tui.tui.workers.session_watch.READING_TURN", 600.0)
+    looked = Partial(tmp_path, stops=True)
+    watch = Watch(looked, lambda snapshot: None, nothing)
+
+    def look_again() -> bool:
+        (tmp_path / "grows.jsonl").write_text(str(time.monotonic()))
+        return {"a"} in map(set, filter(None, looked.agents))
+
+    watch.start()
+    try:
+        wait(look_again)
+    finally:
+        watch.stop()
+        watch.join()
+
+
 def test_without_notification_it_looks_by_itself() -> None:
     looked = Looked()
     watch = Watch(looked, lambda snapshot: None, nothing)

@@ -50,7 +50,7 @@ _SHARE = 20
 """A look that took one second is followed by at least so many without one: of the processor's time where the system
 notifies, for a busy machine makes nobody wait longer; else of the clock's, for a network may be slow."""
 READING_TURN = 5.0
-"""Seconds of reading in full between two looks."""
+"""Seconds of reading in full between two looks, where nothing is written meanwhile."""
 _GIVING_BACK = 2.0
 """Seconds between two times at which free memory is given back while sessions change: what a look needed, and what
 was drawn of it, lies between what stays. Given back as seldom as all is cleared up, it came to 3 MB after an hour."""
@@ -187,7 +187,7 @@ class Watch:
             self._rest()
         if self._watcher is None:
             return max(self._pause, 2 * SHORTEST_PAUSE)
-        if not self._take_notifications(self._watcher, counts=counts):
+        if not self._take_notifications(counts=counts):
             return 0  # it can notify no more
         # What was notified is looked at as soon as that may be.
         return min(_STEP, max(0, self._ended + self._pause - time.monotonic())) if self._touched else _STEP
@@ -211,15 +211,15 @@ class Watch:
         if agents is None:
             self._backstop = max(WITH_NOTIFICATION, min(used * _RARELY, _RAREST))
         took = time.monotonic() - began if self._watcher is None else used
-        self._unfinished = False
-        if snapshot.partial and not self._worker.is_over:
-            turn = self._Turn(self._worker)
-            self._offer(self._catalogue.complete(turn))
-            self._unfinished = turn.stopped
         places = directories(snapshot)
         if places != self._watched:
             self._watcher, self._watched = self._notifications(places), places
             self._whole = float("-inf")  # of what was written before it listens it tells nothing: look once more
+        self._unfinished = False
+        if snapshot.partial and not self._worker.is_over:
+            turn = _Turn(self._worker, self._note_written)
+            self._offer(self._catalogue.complete(turn))
+            self._unfinished = turn.stopped
         self._ended, self._pause = time.monotonic(), min(max(took * _SHARE, SHORTEST_PAUSE), _LONGEST)
 
     @property
@@ -234,25 +234,7 @@ class Watch:
             self._version = snapshot.version
             self._publish(snapshot)
 
-    class _Turn:
-        """Asked between two files read in full: goes on for a while, at half speed at most, so that the screen
-        has the processor when it needs it."""
-
-        def __init__(self, worker: Worker[bool]) -> None:
-            self._worker = worker
-            self._end = time.monotonic() + READING_TURN
-            self._last = time.monotonic()
-            self.stopped = False
-            """Whether more is left to be read than there was time for."""
-
-        def __call__(self) -> bool:
-            worked = time.monotonic() - self._last
-            self._worker.rest(min(max(worked, 0.005), 0.5))
-            self._last = time.monotonic()
-            self.stopped = self._worker.is_superseded or self._last > self._end
-            return self.stopped
-
-    def _take_notifications(self, watcher: Iterator[Collection[str]], *, counts: bool) -> bool:
+    def _take_notifications(self, *, counts: bool) -> bool:
         """Note what was written, and look for processes now and then, with `counts` at those that are known; False
         when the watcher can notify no more."""
         now = time.monotonic()
@@ -266,15 +248,22 @@ class Watch:
                 self._offer(self._catalogue.refresh_processes())
             except Exception as error:
                 self._failed(_bug(error))
+        self._note_written()
+        return self.notified
+
+    def _note_written(self) -> bool:
+        """Note what the system has told of since; whether there is anything to look at."""
+        if self._watcher is None:
+            return False
         self._in_notify = True
         try:
-            self._touched.update(next(watcher))
+            self._touched.update(next(self._watcher))
             self.notified = True
         except (StopIteration, OSError, RuntimeError):
             self._watcher, self.notified = None, False
         finally:
             self._in_notify = False
-        return self.notified
+        return bool(self._touched)
 
     def _notifications(self, places: tuple[Path, ...]) -> Iterator[Collection[str]] | None:
         """Yields at once, each time it is asked, what was written below `places` since; None when the system notifies
@@ -302,6 +291,30 @@ class Watch:
                 yield [path for _, path in changes]
 
         return notifications()
+
+
+class _Turn:
+    """Asked between two files read in full: goes on for a while, at half speed at most, so that the screen has the
+    processor when it needs it; not long where something is `written` meanwhile."""
+
+    def __init__(self, worker: Worker[bool], written: Callable[[], bool]) -> None:
+        self._worker = worker
+        self._written = written
+        self._last = time.monotonic()
+        self._end = self._last + READING_TURN
+        self._soon = self._last + SHORTEST_PAUSE
+        self.stopped = False
+        """Whether more is left to be read than there was time for."""
+
+    def __call__(self) -> bool:
+        worked = time.monotonic() - self._last
+        self._worker.rest(min(max(worked, 0.005), 0.5))
+        self._last = time.monotonic()
+        self.stopped = self._worker.is_superseded or self._last > self._end
+        if not self.stopped and self._last > self._soon:
+            self._soon = self._last + _STEP
+            self.stopped = self._written()
+        return self.stopped
 
 
 def directories(snapshot: Snapshot) -> tuple[Path, ...]:

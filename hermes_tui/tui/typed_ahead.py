@@ -50,11 +50,10 @@ class TypedAhead:
     async def take(self, event: events.Event) -> None:
         """Hand it on, when what came before it is done."""
         self._waiting.append(event)
-        if self._is_passing:
-            lost = KeyPassed(self._number)
-            asyncio.get_running_loop().call_later(_LOST, self._app.post_message, lost)
-        else:
+        if not self._is_passing:
             await self._go_on()
+        elif len(self._waiting) == 1:
+            self._wait_no_longer()
 
     async def passed(self, number: int) -> None:
         """The key of that number is done."""
@@ -78,3 +77,9 @@ class TypedAhead:
             if event.is_forwarded:  # else it was a key of the program's own, and is done
                 self._number += 1
                 self._is_passing = target.post_message(KeyPassed(self._number))
+        if self._waiting:
+            self._wait_no_longer()
+
+    def _wait_no_longer(self) -> None:
+        """Than that, for the key that is passing now."""
+        asyncio.get_running_loop().call_later(_LOST, self._app.post_message, KeyPassed(self._number))

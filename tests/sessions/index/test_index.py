@@ -20,11 +20,13 @@ from hermes_tui.sessions.index.reading.expression import match_expression
 from hermes_tui.sessions.index.reading.reader import IndexCoverage, SearchIndex
 from hermes_tui.sessions.index.signs import indexable
 from hermes_tui.sessions.index.source_state import Level
+from hermes_tui.sessions.index.writing import indexer
 from hermes_tui.sessions.query.tree import TRUE, All, Any, Literally, MessageFilter, Not, Tree, Word
 from hermes_tui.sessions.words import tokens
 from indexing import build, homes_sources
 from searched import Unit, begins, cut, found, has, holds, naive, runs, texts, units
 from session_adapters.base import Environment
+from session_adapters.reading.files import METER
 from session_adapters.reading.searchable import Text
 from support import STORES
 
@@ -240,3 +242,22 @@ def test_a_long_output_is_complete(tmp_path: Path) -> None:
     assert not found(index, Word(("words", "final")), coverage)
     assert found(index, All((Word(("item3",)), Not(Word(("words", "final"))))), coverage)
     index.close()
+
+
+def test_a_large_session_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What it said and what its tools wrote at the same time, where that takes long."""
+    claude_home = ClaudeHome(tmp_path / "home")
+    path = claude_home.session("A long one")
+    claude_home.say(path, "assistant", "All is said. " * 20_000)
+    environment = Environment(home=claude_home.home)
+    read = {}
+    for once in (1, 1 << 30):
+        monkeypatch.setattr(indexer, "ONCE", once)
+        METER.reset()
+        assert build(environment, tmp_path / f"{once}.db")
+        read[once] = METER.bytes
+        index = SearchIndex(tmp_path / f"{once}.db")
+        assert set(index.coverage(homes_sources(environment)).levels.values()) == {Level.ALL}
+        index.close()
+    size = path.stat().st_size
+    assert read[1 << 30] - read[1] > 0.9 * size

@@ -24,7 +24,7 @@ from session_adapters.reading.bounds import unread
 from session_adapters.reading.searchable import SessionTexts, Text, TextReader
 from session_adapters.text import scrub
 
-__all__ = ["FULL_LOOK_AFTER", "LONGEST_REST", "TRY_AGAIN", "WARM_SOURCES", "Indexer"]
+__all__ = ["FULL_LOOK_AFTER", "LONGEST_REST", "ONCE", "TRY_AGAIN", "WARM_SOURCES", "Indexer"]
 
 T = TypeVar("T")
 
@@ -41,6 +41,9 @@ _LEAST = 60.0
 """Seconds for which it is kept at least where sources are written to: starting another one is half a second of work,
 taking in a line no more than a thousandth."""
 _LONGEST = 120.0
+ONCE = 16 << 20
+"""Bytes of a session's file that is read once, for what was said and for the rest: to read it twice takes longer than
+it is worth to find what was said a little sooner."""
 WARM_SOURCES = 16
 """Sources that were written to lately, whose readers are kept."""
 
@@ -106,8 +109,10 @@ class Indexer:
             self._commit()
             # What is followed comes first, then what was said, of everything, and only then what tools wrote.
             self._each(changed, self._change)
-            self._each(fresh, self._prose)
-            self._each([*fresh, *started], self._all)
+            twice = [source for source in fresh if not source.session_id or source.size <= ONCE]
+            self._each(twice, self._prose)
+            self._each((source for source in fresh if source.session_id and source.size > ONCE), self._all)
+            self._each([*twice, *started], self._all)
         except _Stopped:
             return False
         except BaseException:

@@ -1,4 +1,4 @@
-"""The default machine, what the settings add to it, and the names of our files for one."""
+"""The default machine, with what the settings add, and names of our files for it."""
 
 from __future__ import annotations
 

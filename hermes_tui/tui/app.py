@@ -29,9 +29,9 @@ from hermes_tui.tui.drawing_caches import clear_up, keep_no_pieces, let_go_of_wi
 from hermes_tui.tui.keymap import bindings
 from hermes_tui.tui.left_screens import LeftScreens
 from hermes_tui.tui.screens.main.screen import MainScreen
+from hermes_tui.tui.state.typed_ahead import KeyPassed, TypedAhead
 from hermes_tui.tui.state.view_state import ViewFile
 from hermes_tui.tui.themes import THEMES, has_no_colour, theme_for
-from hermes_tui.tui.typed_ahead import KeyPassed, TypedAhead
 from hermes_tui.tui.user_keymap import validate_keymap
 from hermes_tui.tui.widgets.session_list.rows import Forest
 from hermes_tui.tui.widgets.styled import LOOKS
@@ -194,7 +194,7 @@ class HermesApp(AppActions, inherit_bindings=False):
 
     async def on_key_passed(self, message: KeyPassed) -> None:
         """Look at what was typed behind it."""
-        await self._typed.passed(message.number)
+        await self._typed.passed(message)
 
     @property
     def message_queue_size(self) -> int:

@@ -86,6 +86,16 @@ async def test_what_is_typed_ahead_goes_where_it_was_meant_for(three: ClaudeHome
         await until(pilot, lambda: list(kept().values()) == [OwnMarks(name="Mine", tags=("new", "old"), note="ask")])
 
 
+async def test_what_is_typed_behind_enter_is_no_part_of_the_name(three: ClaudeHome, program: Any) -> None:
+    async with program(three.home, size=(160, 40), now=NOW) as pilot:
+        await until(pilot, lambda: len(titles(pilot)) == 4)
+        await pilot.press("t")
+        await until(pilot, lambda: isinstance(pilot.app.screen, dialog.MarksScreen) and pilot.app.screen.focused)
+        for key in (*"Mine", "enter", *"jj"):
+            pilot.app.post_message(events.Key(key, key if len(key) == 1 else None))
+        await until(pilot, lambda: list(kept().values()) == [OwnMarks(name="Mine")])
+
+
 async def test_name_tags_and_note_are_typed_into_a_dialog(three: ClaudeHome, program: Any) -> None:
     async with program(three.home, size=(160, 40), now=NOW) as pilot:
         await until(pilot, lambda: len(titles(pilot)) == 4)

@@ -11,8 +11,8 @@ from textual.message import Message
 from textual.widget import Widget
 from textual.widgets import Input
 
-from hermes_tui.tui import typed_ahead
-from hermes_tui.tui.typed_ahead import KeyPassed, TypedAhead
+from hermes_tui.tui.state import typed_ahead
+from hermes_tui.tui.state.typed_ahead import KeyPassed, TypedAhead
 
 
 class Goes(Widget, can_focus=True):
@@ -55,7 +55,7 @@ class Fields(App[None]):
             await super().on_event(event)
 
     async def on_key_passed(self, message: KeyPassed) -> None:
-        await self.typed.passed(message.number)
+        await self.typed.passed(message)
 
     def type(self, *keys: str) -> None:
         """In one read."""
@@ -83,6 +83,19 @@ async def test_text_behind_a_key_that_moves_the_focus() -> None:
         await values(app, "abefgh", "cdij")
 
 
+async def test_text_behind_a_key_of_which_the_field_tells_others() -> None:
+    """As `Enter` in a dialog, which moves to what comes next when it hears that a field was submitted."""
+
+    class Forms(Fields):
+        def on_input_submitted(self) -> None:
+            self.screen.focus_next()
+
+    app = Forms(Input(), Input())
+    async with app.run_test():
+        app.type(*"ab", "enter", *"cd")
+        await values(app, "ab", "cd")
+
+
 async def test_a_key_whose_widget_is_gone_holds_nothing_up() -> None:
     app = Fields(Goes(), Input())
     async with app.run_test():
@@ -92,7 +105,7 @@ async def test_a_key_whose_widget_is_gone_holds_nothing_up() -> None:
 
 @pytest.mark.parametrize("lost", [1, 3])
 async def test_what_never_arrives_is_not_waited_for(lost: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(typed_ahead, "_LOST", 0.05)
+    monkeypatch.setattr(typed_ahead, "LOST", 0.05)
     app = Fields(Loses(lost))
     async with app.run_test():
         app.type(*"abcdef")

@@ -1,4 +1,4 @@
-"""Keys one after the other: each has done what it does before the next is looked at.
+"""Keys one after the other: each is done before the next is looked at.
 
 Several come in one read of the terminal, from a slow line or where the program was busy. Textual hands each to the
 widget that has the keys when it is taken from the queue, and one that moves them, as `Tab` does, comes back up to the
@@ -15,22 +15,26 @@ from typing import Any
 from textual import events
 from textual.app import App
 from textual.message import Message
+from textual.message_pump import MessagePump
 
-__all__ = ["KeyPassed", "TypedAhead"]
+__all__ = ["LOST", "KeyPassed", "TypedAhead"]
 
 _PUT_UP = 2000
 """Turns of the event loop, of a millisecond at least, after which a key no longer waits for a screen that is being
 put up. Not seconds: where there is no processor for it, putting it up takes as long as it takes."""
-_LOST = 1.0
+LOST = 1.0
 """Seconds after which a key no longer waits for the one before: the widget that was to take it may be gone."""
 
 
 class KeyPassed(Message):
-    """Goes from widget to widget behind a key; when it arrives, nobody has anything to do for that key any more."""
+    """Goes from widget to widget behind a key, and once more behind what the widget said of it, as a field does that
+    was submitted; when it has arrived twice, nobody has anything to do for that key any more."""
 
-    def __init__(self, number: int) -> None:
+    def __init__(self, number: int, *, again: MessagePump | None = None) -> None:
+        """`again`: where it begins the second time."""
         super().__init__()
         self.number = number
+        self.again = again
 
 
 class TypedAhead:
@@ -43,6 +47,7 @@ class TypedAhead:
         self._waiting: deque[events.Event] = deque()
         self._number = 0
         self._is_passing = False
+        self._guard: asyncio.TimerHandle | None = None
 
     def __len__(self) -> int:
         return len(self._waiting)
@@ -55,10 +60,12 @@ class TypedAhead:
         elif len(self._waiting) == 1:
             self._wait_no_longer()
 
-    async def passed(self, number: int) -> None:
-        """The key of that number is done."""
-        if number == self._number:
-            self._is_passing = False
+    async def passed(self, message: KeyPassed) -> None:
+        """It has arrived."""
+        if message.number != self._number:
+            return
+        self._is_passing = message.again is not None and message.again.post_message(KeyPassed(self._number))
+        if not self._is_passing:
             await self._go_on()
 
     async def _go_on(self) -> None:
@@ -76,10 +83,12 @@ class TypedAhead:
             await self._handle(event)
             if event.is_forwarded:  # else it was a key of the program's own, and is done
                 self._number += 1
-                self._is_passing = target.post_message(KeyPassed(self._number))
+                self._is_passing = target.post_message(KeyPassed(self._number, again=target))
         if self._waiting:
             self._wait_no_longer()
 
     def _wait_no_longer(self) -> None:
         """Than that, for the key that is passing now."""
-        asyncio.get_running_loop().call_later(_LOST, self._app.post_message, KeyPassed(self._number))
+        if self._guard is not None:
+            self._guard.cancel()
+        self._guard = asyncio.get_running_loop().call_later(LOST, self._app.post_message, KeyPassed(self._number))

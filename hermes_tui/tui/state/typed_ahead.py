@@ -46,7 +46,9 @@ class TypedAhead:
         self._handle = handle
         self._waiting: deque[events.Event] = deque()
         self._number = 0
-        self._is_passing = False
+        self._passing: str | None = None
+        """The key that the next one waits for, unless it is the same again: one that is held down would be drawn each
+        time, which takes ten times as long."""
         self._guard: asyncio.TimerHandle | None = None
 
     def __len__(self) -> int:
@@ -55,22 +57,20 @@ class TypedAhead:
     async def take(self, event: events.Event) -> None:
         """Hand it on, when what came before it is done."""
         self._waiting.append(event)
-        if not self._is_passing:
-            await self._go_on()
-        elif len(self._waiting) == 1:
-            self._wait_no_longer()
+        await self._go_on()
 
     async def passed(self, message: KeyPassed) -> None:
         """It has arrived."""
         if message.number != self._number:
             return
-        self._is_passing = message.again is not None and message.again.post_message(KeyPassed(self._number))
-        if not self._is_passing:
+        again = message.again is not None and message.again.post_message(KeyPassed(self._number))
+        if not again:
+            self._passing = None
             await self._go_on()
 
     async def _go_on(self) -> None:
         app = self._app
-        while self._waiting and not self._is_passing:
+        while self._waiting and self._passing in (None, _name(self._waiting[0])):
             event = self._waiting.popleft()
             # Half of what it needs would not be there in a screen that is being put up.
             for _ in range(_PUT_UP):
@@ -81,9 +81,12 @@ class TypedAhead:
                 return
             target = app.focused or app.screen
             await self._handle(event)
-            if event.is_forwarded:  # else it was a key of the program's own, and is done
+            is_text = isinstance(event, events.Key) and target.check_consume_key(event.key, event.character)
+            # Else it was a key of the program's own and is done, or nothing but text in a field.
+            if event.is_forwarded and not is_text:
                 self._number += 1
-                self._is_passing = target.post_message(KeyPassed(self._number, again=target))
+                goes = target.post_message(KeyPassed(self._number, again=target))
+                self._passing = _name(event) if goes else None
         if self._waiting:
             self._wait_no_longer()
 
@@ -92,3 +95,7 @@ class TypedAhead:
         if self._guard is not None:
             self._guard.cancel()
         self._guard = asyncio.get_running_loop().call_later(LOST, self._app.post_message, KeyPassed(self._number))
+
+
+def _name(event: events.Event) -> str:
+    return event.key if isinstance(event, events.Key) else ""

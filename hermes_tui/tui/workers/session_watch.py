@@ -122,7 +122,7 @@ class Watch:
         """Seconds until every store is looked at again, whatever is notified."""
         self._looked = 0.0
         """When every agent's processes were: where one writes all the time, no single wait is long enough."""
-        self._counted = 0.0
+        self._checked = 0.0
         """When it was last looked at whether the known processes run, and at marks."""
         self._ended = 0.0
         self._pause = 0.0
@@ -170,12 +170,12 @@ class Watch:
                     self._offer(first)
                     self._worker.rest(_FIRST)
         now = time.monotonic()
-        counts = now - self._counted >= _ENDED_PAUSE
-        if counts:
-            self._counted = now
+        checks = now - self._checked >= _ENDED_PAUSE
+        if checks:
+            self._checked = now
         if wanted or self._watcher is None or self._is_due:
             self._look(everything=bool(wanted))
-        elif counts or wanted is not None:
+        elif checks or wanted is not None:
             self._offer(self._catalogue.refresh_marks())
         now = time.monotonic()
         # Both once after something was published, and not too often.
@@ -187,7 +187,7 @@ class Watch:
             self._rest()
         if self._watcher is None:
             return max(self._pause, 2 * SHORTEST_PAUSE)
-        if not self._take_notifications(counts=counts):
+        if not self._take_notifications(checks=checks):
             return 0  # it can notify no more
         # What was notified is looked at as soon as that may be.
         return min(_STEP, max(0, self._ended + self._pause - time.monotonic())) if self._touched else _STEP
@@ -234,12 +234,12 @@ class Watch:
             self._version = snapshot.version
             self._publish(snapshot)
 
-    def _take_notifications(self, *, counts: bool) -> bool:
-        """Note what was written, and look for processes now and then, with `counts` at those that are known; False
+    def _take_notifications(self, *, checks: bool) -> bool:
+        """Note what was written, and look for processes now and then, with `checks` at those that are known; False
         when the watcher can notify no more."""
         now = time.monotonic()
         due = now - self._looked >= PROCESSES_PAUSE
-        if counts and not due:
+        if checks and not due:
             due = self._catalogue.lacks_process
             self._touched.update(self._arrivals(self._snapshot.places if self._snapshot is not None else ()))
         if due:

@@ -109,9 +109,10 @@ class Indexer:
             self._commit()
             # What is followed comes first, then what was said, of everything, and only then what tools wrote.
             self._each(changed, self._change)
+            once = [source for source in fresh if source.session_id and source.size > ONCE]
             twice = [source for source in fresh if not source.session_id or source.size <= ONCE]
             self._each(twice, self._prose)
-            self._each((source for source in fresh if source.session_id and source.size > ONCE), self._all)
+            self._each(once, self._all)
             self._each([*twice, *started], self._all)
         except _Stopped:
             return False

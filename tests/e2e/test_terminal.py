@@ -81,10 +81,14 @@ def test_typed_ahead_filter_does_nothing_but_filter(start: Start, claude_home: C
     assert "Cancel" in terminal.text
     terminal.send("\x1b")
     terminal.until(lambda: "Cancel" not in terminal.text and "Session n39x" in terminal.text)
-    # What comes after Enter in the same write is typed into the box: nothing runs on a list nobody has seen.
-    terminal.send("/n3x\rq")
-    terminal.until("n3xq")
-    terminal.send("\x11")
+    # What comes after Enter in the same write is for the list, as where it is typed slowly; what harms asks first.
+    terminal.send("/n3x\rr")
+    terminal.until("Cancel")
+    terminal.quiet()
+    assert "Cancel" in terminal.text
+    terminal.send("\x1b")
+    terminal.until(lambda: "Cancel" not in terminal.text and "1 of 40" in terminal.text)
+    terminal.send("/39\rq")
     assert terminal.wait() == 0
 
 

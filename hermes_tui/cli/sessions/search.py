@@ -107,7 +107,7 @@ def search(
         _explain(text, manager.agents)
         if not outcome.total and (instead := manager.searches.instead(text)):
             stderr.say(f"hermes-tui: did you mean {safe(instead)}")
-        elif not outcome.total and (begun := _begun(text)):
+        elif not outcome.total and outcome.coverage.sources and (begun := _begun(text)):
             stderr.say(f"hermes-tui: words are whole ones; {safe(begun)} also finds what begins so")
     if known:
         _say_gaps(outcome, manager.index)

@@ -41,6 +41,8 @@ class Worker(Generic[T]):
         self._changed = threading.Condition()
         self._requests: list[T] = []
         """None or one."""
+        self._woken = False
+        """No pause is waited for to its end."""
         self._serving = False
         self._thread: threading.Thread | None = None
         self._over = threading.Event()
@@ -78,6 +80,12 @@ class Worker(Generic[T]):
             self._requests = [request]
             self._changed.notify_all()
 
+    def wake(self) -> None:
+        """Have `serve` called without a request now, instead of after its pause."""
+        with self._changed:
+            self._woken = True
+            self._changed.notify_all()
+
     def rest(self, seconds: float) -> None:
         """Called by `serve`: do nothing for so long, whatever is asked for, unless it is to end."""
         self._over.wait(seconds)
@@ -101,7 +109,8 @@ class Worker(Generic[T]):
         while True:
             with self._changed:
                 self._serving = False
-                self._changed.wait_for(lambda: self.is_superseded, pause)
+                self._changed.wait_for(lambda: self._woken or self.is_superseded, pause)
+                self._woken = False
                 if self.is_over:
                     return
                 request = self._requests.pop() if self._requests else None

@@ -22,8 +22,8 @@ _PATIENCE = 3.0
 """Seconds that an orderly end may take."""
 _RESET = b"\x1b[?1000;1002;1003;1004;1006;2004l\x1b[<u\x1b[?1049l\x1b[0m\x1b[?7h\x1b[?25h"
 """Mouse, focus, paste and keyboard modes off, the usual screen and cursor on."""
-_POLL = 2000
-"""Milliseconds between two looks at the terminal."""
+_POLL = 30_000
+"""Milliseconds after which a thread ends that is not wanted any more. A terminal that goes is told of at once."""
 
 
 class Guard:

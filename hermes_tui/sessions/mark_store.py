@@ -38,6 +38,8 @@ __all__ = ["MarkStore", "MarksUnusable"]
 
 _WAIT = 2000
 """Milliseconds that another program of ours may keep the file."""
+_TICK = 2.0
+"""Seconds in which two writes may leave the same time on a file, at most: FAT counts two at once."""
 _MOMENT = 0.001
 """Seconds by which a time is earlier than another, at least."""
 _LAYOUTS = (
@@ -77,6 +79,8 @@ class MarkStore:
         self._inode = 0
         self._version: object = None
         """Of `_known`: what other programs and this one wrote to the file, counted."""
+        self._stamp: tuple[int, int] = (0, 0)
+        """How the file looked when that was read, where whatever is written after shows in it."""
         self._known: Mapping[str, OwnMarks] = NO_ONE_MARKED
 
     def close(self) -> None:
@@ -124,13 +128,22 @@ class MarkStore:
     def all(self) -> Mapping[str, OwnMarks]:
         """By unified id, what this program and others have marked; the same object while nothing has changed. Makes
         no file where there is none."""
-        if not os.path.lexists(self._path):
+        try:
+            status = os.lstat(self._path)  # asked every second; a transaction takes ten times as long
+        except FileNotFoundError:
             return NO_ONE_MARKED
+        stamp = (status.st_ino, status.st_mtime_ns)
+        if stamp == self._stamp:
+            return self._known
+        self._stamp = (0, 0)
         with self._opened() as connection:
             version = (self._inode, connection.pragma("data_version"), connection.total_changes())
             if version != self._version:
                 found = _read(connection)
                 self._version, self._known = version, self._known if found == self._known else found
+            # What is written in the same tick of the clock leaves the same time.
+            if not -_TICK < time.time() - status.st_mtime < _TICK:
+                self._stamp = stamp
             return self._known
 
     def change(self, unified_ids: Iterable[str], change: MarkChange) -> Mapping[str, OwnMarks]:

@@ -10,6 +10,7 @@ import os
 import random
 import statistics
 import subprocess
+import sys
 import tempfile
 import threading
 import time
@@ -25,6 +26,15 @@ __all__ = ["attending"]
 
 _AGENTS = 10
 _CHANGES = 20
+_WAKES = """
+import os, sys, time
+used, began = time.process_time(), time.monotonic()
+for _ in range(int(sys.argv[1])):
+    time.sleep(1)
+    os.stat("/")
+print((time.process_time() - used) / (time.monotonic() - began) * 100)
+"""
+"""What a Python takes on this machine that does next to nothing each second, per cent of a processor."""
 
 
 class LiveAgents:
@@ -149,9 +159,13 @@ def attending(ours: Tool, home: Path, seconds: float, runs: int) -> Iterator[Row
         environment = {**ours.environment(home), **agents.variables}
         alone = [_seconds([*ours.screen, "status"], environment) for _ in range(runs)]
         with Terminal(ours.screen, environment) as terminal:
-            received, processor, resident = idle(terminal, seconds)
+            argv = [sys.executable, "-c", _WAKES, str(int(seconds))]
+            with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True) as wakes:
+                received, processor, resident = idle(terminal, seconds)
+                nothing = float(wakes.communicate()[0])
             yield Row("ten agents at rest: bytes per second", "B/s", received, None, "0")
             yield Row("ten agents at rest: processor", "%", processor, None, "≤ 0.25")
+            yield Row("a Python that only wakes each second", "%", nothing)
             yield Row("resident memory then", "MB", resident)
             late = [_until_told(agents, terminal, number % _AGENTS) for number in range(_CHANGES)]
             yield Row("waits → sign on the screen, median", "ms", statistics.median(late))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -115,6 +117,24 @@ def test_marks_that_cannot_be_read_are_a_problem_and_hide_no_session(manager: Se
     assert manager.catalogue.refresh_marks() is manager.catalogue.snapshot
     file.unlink()
     assert not [one for one in manager.catalogue.refresh_marks().problems if one.agent == "hermes-tui"]
+
+
+def test_what_another_program_marks_in_one_tick_of_the_clock_is_seen(tmp_path: Path) -> None:
+    """Where the file's own time does not tell that it was written again."""
+    ours, theirs = MarkStore(tmp_path / "marks.db"), MarkStore(tmp_path / "marks.db")
+    now = time.time_ns()
+    for number in range(1, 4):
+        theirs.change([f"claude:{number}"], MarkChange(pinned=True))
+        os.utime(tmp_path / "marks.db", ns=(now, now))
+        assert len(ours.all()) == number
+    # Long ago it is told by that.
+    os.utime(tmp_path / "marks.db", ns=(1, 1))
+    known = ours.all()
+    assert len(known) == 3 and ours.all() is known
+    theirs.change(["claude:4"], MarkChange(pinned=True))
+    assert len(ours.all()) == 4
+    for store in (ours, theirs):
+        store.close()
 
 
 @pytest.mark.parametrize(

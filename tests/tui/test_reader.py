@@ -52,6 +52,34 @@ def test_opens_notices_growth_and_tells_errors(tmp_path: Path) -> None:
     reader.stop()
 
 
+def test_a_session_at_rest_is_looked_at_when_that_is_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, seconds in (("RESTS", 0.0), ("RESTING_PAUSE", 3600.0)):
+        monkeypatch.setattr(f"hermes_tui.tui.workers.session_reader.{name}", seconds)
+    home = ClaudeHome(tmp_path / "home")
+    path = home.session("One")
+    manager = manager_of(home, tmp_path)
+    opened: list[OpenedSession] = []
+    grown: list[Transcript] = []
+    reader = SessionReader(manager.open, opened.append, grown.append)
+    reader.start()
+    reader.request(manager.list()[0])
+    wait(lambda: opened)
+    home.say(path, "user", "more")
+    reader.look_now()
+    wait(lambda: len(grown) == 1)
+    home.say(path, "user", "and more")
+    reader.look_now()
+    wait(lambda: len(grown) == 2)
+    reader.look_now()
+    # What is asked for then is not what a look was asked for.
+    reader.request(SessionSummary(agent="claude", session_id="not there"))
+    wait(lambda: len(opened) == 2)
+    assert len(grown) == 2
+    reader.stop()
+
+
 def test_a_bug_in_an_adapter_is_told() -> None:
     def broken(agent: str, session_id: str) -> Transcript:
         raise ZeroDivisionError("oops")

@@ -6,7 +6,7 @@ import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from math import inf
-from pathlib import Path, PurePath
+from pathlib import PurePath
 from typing import NamedTuple
 
 from msgspec.structs import replace
@@ -67,6 +67,8 @@ class AgentSessions:
         self._gone: dict[str, SessionSummary] = {}
         self._unreadable = Unreadable[Key]()
         self._live: Mapping[str, Liveness] = {}
+        self._proc = ""
+        """Where they were looked for."""
         self._listing: tuple[Problem, ...] = ()
         self._relating: tuple[Problem, ...] = ()
         self._stale = False
@@ -97,12 +99,13 @@ class AgentSessions:
         """By native id, the process that had the session open when that was last looked at."""
         return self._live
 
-    def lacks_process(self, proc: Path) -> bool:
-        """Whether one of them has ended since."""
-        if not self._live or not proc.is_dir():
-            return False
+    @property
+    def lacks_process(self) -> bool:
+        """Whether one of them has ended since, as far as `/proc` tells."""
         # As text: it is asked every second, and a `Path` of each takes longer than to ask.
-        return not all(os.path.isdir(f"{proc}/{one.pid}") for one in self._live.values() if one.pid)  # noqa: PTH112
+        if not self._live or not os.path.isdir(self._proc):  # noqa: PTH112
+            return False
+        return not all(os.path.isdir(f"{self._proc}/{one.pid}") for one in self._live.values() if one.pid)  # noqa: PTH112
 
     def take_news(self) -> bool:
         """Whether `sessions`, `problems` or `place` may differ from what they were when this was last asked."""
@@ -298,6 +301,7 @@ class AgentSessions:
         if not self.entries:
             return {}
         try:
+            self._proc = str(adapter.environment.proc)
             return dict(adapter.live())
         except Exception as error:
             problems.append(failure(self.agent, "", "looking for its processes", error))

@@ -159,11 +159,12 @@ class Catalogue:
     def refresh_marks(self) -> Snapshot:
         """Look only at the user's own marks, which another program may have changed. Raises nothing."""
         with self._work:
-            before = self._marks
-            snapshot = self._publish()
+            _, before, said = self._published
+            if self.marks is before and self._marks_problem is said:
+                return self._snapshot
             if self._saved.is_loaded and self._marks != before:
                 self._saved.outdate()
-            return snapshot
+            return self._publish()
 
     @property
     def marks(self) -> Mapping[str, OwnMarks]:
@@ -190,8 +191,7 @@ class Catalogue:
     def lacks_process(self) -> bool:
         """Whether one of `processes` has ended since, as far as `/proc` tells."""
         with self._work:
-            proc = self._adapters.environment.proc
-            return any(state.lacks_process(proc) for state in self._agents.values())
+            return any(state.lacks_process for state in self._agents.values())
 
     def adapter_of(self, agent: str) -> Adapter | None:
         """The adapter; None where it is broken, which `refresh` says."""

@@ -66,7 +66,10 @@ class FollowedSession:
         """Called when a session that was asked for is shown."""
 
     def update(self) -> None:
-        """Tell the pane what the list knows of the session by now."""
+        """Tell the pane what the list knows of the session by now, and have its file looked at: the list hears first
+        that one at rest goes on."""
+        if self.shown is not None and not self.shown.is_remote:
+            self._reader.look_now()
         summary = self._pane.summary
         part = self._part_of(summary.unified_id) if summary is not None else None
         if part is not None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,6 +23,7 @@ from hermes_tui.platform.background import Worker
 from session_adapters.base import Environment
 
 if TYPE_CHECKING:
+    from hermes_tui.lifecycle.gateway.homes import HermesHome
     from hermes_tui.lifecycle.lanes import Board
     from hermes_tui.lifecycle.operations import Audit, AuditRecord, Operation, Operations, Outcome
 
@@ -102,6 +103,9 @@ class LaneWatch:
         self._last: LaneNews | None = None
         self._settled: dict[str, tuple[AuditRecord, Notice]] = {}
         """Operation → the log's last word on it, and what is shown of that."""
+        self._places: tuple[Environment, Sequence[HermesHome], Audit] | None = None
+        """What lanes are read from; looked up anew with each read that time asks for, and while they are on the
+        screen."""
         self._read_at = 0.0
         self._took = 0.0
         self.on_screen = False
@@ -136,9 +140,11 @@ class LaneWatch:
         from hermes_tui.lifecycle.gateway.process import gateway_for
         from hermes_tui.lifecycle.operations import Audit
 
-        environment = self._environment()
-        homes = hermes_homes(environment)
-        audit = Audit()
+        late = time.monotonic() - self._read_at >= _STALE
+        if self._places is None or self._stamp is None or self.on_screen or late:
+            environment = self._environment()
+            self._places = environment, hermes_homes(environment), Audit()
+        environment, homes, audit = self._places
         # Changes when anything may have that lanes are read from.
         seen: list[object] = []
         for home in homes:
@@ -147,7 +153,7 @@ class LaneWatch:
         stamp = (*seen, _stat(audit.path))
         now = time.monotonic()
         # Where the clock stands still, `in 41 min` stays true.
-        if stamp != self._stamp or (homes and now - self._read_at >= _STALE and not self._clock.is_fixed):
+        if stamp != self._stamp or (homes and late and not self._clock.is_fixed):
             self._stamp = stamp
             self._read_at = now
             news = self._read(environment, audit)

@@ -7,6 +7,7 @@ no two threads ever work on the same one.
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable
 from typing import Literal, NamedTuple
 
@@ -15,11 +16,15 @@ from hermes_tui.platform.background import Worker
 from session_adapters.model import SessionSummary
 from session_adapters.transcript import Transcript
 
-__all__ = ["REMOTE_PAUSE", "OpenedSession", "SessionReader"]
+__all__ = ["REMOTE_PAUSE", "RESTING_PAUSE", "RESTS", "OpenedSession", "SessionReader"]
 
 _Nothing = Literal["nothing"]
 _PAUSE = 1.0
-"""Seconds between two looks at the open session."""
+"""Seconds between two looks at the open session while it grows."""
+RESTS = 60.0
+"""Seconds after which one that does not grow is at rest."""
+RESTING_PAUSE = 5.0
+"""Seconds between two looks at one that rests, unless another is asked for."""
 REMOTE_PAUSE = 5.0
 """The same where a server has to be asked."""
 
@@ -55,6 +60,8 @@ class SessionReader:
         # The thread's own: what it watches, and how that looked when it was last seen.
         self._transcript: Transcript | None = None
         self._stamp: tuple[object, ...] = ()
+        self._grew = 0.0
+        """When it was opened or had last changed."""
 
     def start(self) -> None:
         """Begin to serve requests, if that was not done yet."""
@@ -67,6 +74,10 @@ class SessionReader:
     def watch(self, transcript: Transcript) -> None:
         """Watch one that was opened before; nothing else is opened."""
         self._worker.ask(transcript)
+
+    def look_now(self) -> None:
+        """Look without waiting for its turn whether the watched session has grown."""
+        self._worker.wake()
 
     def forget(self) -> None:
         """Watch nothing any more."""
@@ -95,7 +106,7 @@ class SessionReader:
                 self._opened(OpenedSession(request, reason=reason))
             else:
                 if not self._worker.is_superseded:
-                    self._transcript = transcript
+                    self._transcript, self._grew = transcript, time.monotonic()
                     self._stamp = stamp if request.path == transcript.path else _stamp(transcript.path)
                     self._opened(OpenedSession(request, transcript))
         else:
@@ -104,11 +115,15 @@ class SessionReader:
             if (shown := self._transcript) is not None:
                 # Told of if it has changed, or may have.
                 before, self._stamp = self._stamp, () if shown.is_remote else _stamp(shown.path)
+                if self._stamp != before:
+                    self._grew = time.monotonic()
                 if shown.is_remote or self._stamp != before:
                     self._grown(shown)
         if self._transcript is None:
             return None
-        return REMOTE_PAUSE if self._transcript.is_remote else _PAUSE
+        if self._transcript.is_remote:
+            return REMOTE_PAUSE
+        return _PAUSE if time.monotonic() - self._grew < RESTS else RESTING_PAUSE
 
 
 def _stamp(path: str) -> tuple[object, ...]:

@@ -44,8 +44,9 @@ _RAREST = 300.0
 PROCESSES_PAUSE = 15.0
 """Seconds between two looks for processes: they end without writing to a file."""
 _ENDED_PAUSE = 1.0
-"""Seconds between two looks at whether those that are known still run, whether an agent begins to be here, and what
-another program has marked."""
+"""Seconds between two looks at whether those that are known still run, and at what another program has marked."""
+_ARRIVALS_PAUSE = 5.0
+"""Seconds between two looks at whether an agent begins to be here."""
 _SHARE = 20
 """A look that took one second is followed by at least so many without one: of the processor's time where the system
 notifies, for a busy machine makes nobody wait longer; else of the clock's, for a network may be slow."""
@@ -56,7 +57,7 @@ _GIVING_BACK = 2.0
 was drawn of it, lies between what stays. Given back as seldom as all is cleared up, it came to 3 MB after an hour."""
 _FIRST = 0.15
 """Seconds in which the screen has the processor to itself, to show the beginning of the list."""
-_STEP = 0.5
+_STEP = 1.0
 """Seconds between two looks at what the system has notified. Waiting is done here, not in the native watcher, which
 nothing could wake before its time."""
 
@@ -124,6 +125,8 @@ class Watch:
         """When every agent's processes were: where one writes all the time, no single wait is long enough."""
         self._checked = 0.0
         """When it was last looked at whether the known processes run, and at marks."""
+        self._awaited = 0.0
+        """When at whether an agent begins to be here."""
         self._ended = 0.0
         self._pause = 0.0
         """When the last look ended, and how long none follows."""
@@ -238,10 +241,10 @@ class Watch:
         """Note what was written, and look for processes now and then, with `checks` at those that are known; False
         when the watcher can notify no more."""
         now = time.monotonic()
-        due = now - self._looked >= PROCESSES_PAUSE
-        if checks and not due:
-            due = self._catalogue.lacks_process
+        if now - self._awaited >= _ARRIVALS_PAUSE:
+            self._awaited = now
             self._touched.update(self._arrivals(self._snapshot.places if self._snapshot is not None else ()))
+        due = now - self._looked >= PROCESSES_PAUSE or (checks and self._catalogue.lacks_process)
         if due:
             self._looked = now
             try:

@@ -345,8 +345,10 @@ def _values_of(make: Callable[[bytes], bytes | str | None], *, rows: int = 1) ->
                 assert isinstance(data, bytes)
                 value = make(_object(data))
                 bound = value.decode("utf-8", "surrogateescape") if isinstance(value, bytes) else value
-                query = f'UPDATE OR IGNORE "{place.table}" SET "{place.text}" = ? WHERE "{place.key}" = ?'
-                db.execute(query, (bound, key))
+                # And by what was in it: of some tables the key tells sessions apart, not their messages.
+                row = f'"{place.key}" = ? AND CAST("{place.text}" AS BLOB) = ?'
+                query = f'UPDATE OR IGNORE "{place.table}" SET "{place.text}" = ? WHERE {row}'
+                db.execute(query, (bound, key, data))
 
     return spoil
 

@@ -130,7 +130,7 @@ class MarkStore:
         no file where there is none."""
         try:
             status = os.lstat(self._path)  # asked every second; a transaction takes ten times as long
-        except FileNotFoundError:
+        except (OSError, ValueError):  # not there, or where nobody can look, as also a change of marks says
             return NO_ONE_MARKED
         stamp = (status.st_ino, status.st_mtime_ns)
         if stamp == self._stamp:

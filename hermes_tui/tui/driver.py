@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import selectors
+import signal
 import sys
 import time
 from codecs import getincrementaldecoder
@@ -98,6 +99,10 @@ class TerminalDriver(LinuxDriver):
         self._is_restarting = False
         self._half_read: tuple[XTermParser, Callable[[bytes], str], PasteFilter] | None = None
         """Half a key that the thread before has read: an Escape of which it is not known yet whether more follows."""
+        # The system may give any signal to any thread, and Python's handlers run in this one, which may sleep for a
+        # minute: asyncio is made to wake it whoever takes a signal. This one is handled beside the event loop.
+        self._loop.add_signal_handler(signal.SIGCONT, int)
+        signal.signal(signal.SIGCONT, self._sigcont_application)
 
     def _sigtstp_application(self, *_: object) -> None:
         """Ctrl-Z. A signal interrupts the program anywhere, also while it puts something into the queue of what is to

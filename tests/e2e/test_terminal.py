@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import re
 import signal
@@ -206,6 +207,26 @@ def test_what_others_wrote_on_the_screen_is_painted_over(start: Start) -> None:
     assert terminal.text != before
     terminal.signal(signal.SIGCONT)
     terminal.until(lambda: terminal.text == before)
+
+
+def test_whichever_thread_takes_a_signal_the_program_follows(tmp_path: Path) -> None:
+    """The system may give it to one that does nothing with it, while the event loop sleeps. Here nothing wakes it."""
+    terminal = Terminal([sys.executable, "-m", "hermes_tui", "demo", "--static"], home=tmp_path)
+    try:
+        terminal.until(" sessions")
+        terminal.quiet(2.0)
+        before = terminal.text
+        other = max(int(thread.name) for thread in Path(f"/proc/{terminal.pid}/task").iterdir())
+        assert other != terminal.pid
+        libc = ctypes.CDLL(None, use_errno=True)
+        for number in (signal.SIGSTOP, signal.SIGCONT):
+            assert libc.tgkill(terminal.pid, other, number) == 0
+        terminal.screen.draw("[1]+  Stopped")
+        terminal.until(lambda: terminal.text == before)
+        assert libc.tgkill(terminal.pid, other, signal.SIGTERM) == 0
+        assert terminal.wait() == 143
+    finally:
+        terminal.close()
 
 
 @pytest.mark.parametrize("controlling", [True, False])

@@ -15,6 +15,7 @@ from textual.pilot import Pilot
 
 from claude_lines import ClaudeHome
 from hermes_tui.sessions.mark_store import MarkStore
+from hermes_tui.tui.screens.attention import AttentionScreen
 from hermes_tui.tui.screens.main.all_seen import AllSeenScreen
 from hermes_tui.tui.screens.main.unread import UnreadController
 from pilots import main_of, screen_text, toasts, until
@@ -169,6 +170,20 @@ async def test_nobody_there_sees_nothing(program: Program, claude_home: ClaudeHo
         claude_home.say(path, "assistant", "And once more")
         await until(pilot, lambda: marked(pilot)[:3] == ["Drawn while", "new since", "once more"])  # one was seen
         assert marked(pilot).count("new since") == 1
+
+
+async def test_what_lies_behind_another_screen_is_not_seen(program: Program, unread_home: ClaudeHome) -> None:
+    """Keys there show that somebody looks at something else than the session beside the list."""
+    async with program(unread_home.home, size=(160, 30), attention=True) as pilot:
+        main = main_of(pilot)
+        await until(pilot, lambda: len(rows_with_bar(pilot)) == 3 and main.parts.pane.summary is not None)
+        await pilot.app.run_action("attention")
+        await until(pilot, lambda: isinstance(pilot.app.screen, AttentionScreen))
+        await pilot.press("j", "k")
+        await pilot.pause(1.2)
+        assert seen() == {}
+        await pilot.press("escape")
+        await until(pilot, lambda: len(seen()) == 1)
 
 
 async def test_a_file_of_marks_that_is_kept_by_another_stops_no_key(

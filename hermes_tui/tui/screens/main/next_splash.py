@@ -39,7 +39,7 @@ def keep_splash(screen: MainScreen, splash: Splash) -> None:
     Written in a thread, for the disk may be slow."""
     sessions = screen.sessions
     as_at_first = screen.focused is sessions and not sessions.scroll_y and not screen.search.is_searching
-    if as_at_first and screen.is_current and screen.snapshot.sessions and splash.size == tuple(screen.app.size):
+    if as_at_first and screen.is_active and screen.snapshot.sessions and splash.size == tuple(screen.app.size):
         splash.is_kept = True
         made = splash_image_of(screen, frame_of(screen), splash.key)
         in_background("first frame", lambda: save(made()))

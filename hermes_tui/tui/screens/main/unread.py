@@ -79,7 +79,7 @@ class UnreadController:
         return [one for one in conversation.parts if one.unified_id in unread]
 
     def _looked(self) -> None:
-        if self._parts.screen.is_current and self._parts.pane.region.area and self._is_there:
+        if self._parts.screen.is_active and self._parts.pane.region.area and self._is_there:
             self._see(self._unread_parts())
 
     def _see(self, sessions: Sequence[SessionSummary]) -> None:

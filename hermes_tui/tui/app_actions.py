@@ -41,6 +41,12 @@ class AppActions(Program, inherit_bindings=False):
         return cast("MainScreen", self.screen_stack[0])
 
     @property
+    def _background_screens(self) -> list[Screen[Any]]:
+        """Those that are seen through the one on top. Textual (8.2) counts the next one always: whatever changed in
+        it, the screen that covers it was written to the terminal once more."""
+        return [] if self.screen.styles.background.a == 1 else super()._background_screens
+
+    @property
     def snapshot(self) -> Snapshot:
         """See `Program.snapshot`."""
         return self.main.snapshot

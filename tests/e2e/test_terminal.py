@@ -38,6 +38,20 @@ def test_idle_writes_nothing(start: Start, size: tuple[int, int]) -> None:
     assert terminal.pump(3.0) == 0, "a blinking cursor?"
 
 
+@pytest.mark.parametrize("key", ["A", "L", "?"])
+def test_what_changes_behind_another_screen_writes_nothing(start: Start, claude_home: ClaudeHome, key: str) -> None:
+    """It was painted over with itself, whole: 30 to 80 kB each time that the list changed."""
+    terminal = start(size=(160, 48))
+    terminal.quiet(4.0)  # costs come into the list once they are added up
+    terminal.send(key)
+    terminal.until(lambda: "/ to search" not in terminal.text)
+    terminal.quiet(2.0)
+    claude_home.session("nobody needs to look at")
+    assert terminal.pump(4.0) == 0
+    terminal.send("\x1b")
+    terminal.until("41 sessions")
+
+
 def test_keys_cost_few_bytes(start: Start) -> None:
     terminal = start(size=(120, 40))
     terminal.until("Answer 29")

@@ -92,8 +92,9 @@ async def test_the_next_unread_is_opened_where_one_reads(program: Program, unrea
 
 @pytest.mark.parametrize("first", [(), ("A",)], ids=["list", "attention"])
 async def test_a_key_marks_everything_read_once_that_is_agreed_to(
-    program: Program, unread_home: ClaudeHome, first: tuple[str, ...]
+    program: Program, unread_home: ClaudeHome, first: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(AllSeenScreen, "QUIET", 3600.0)
     async with program(unread_home.home, size=(80, 24), attention=True) as pilot:
         await until(pilot, lambda: len(rows_with_bar(pilot)) == 3)
         await pilot.press(*first, "N")
@@ -102,9 +103,9 @@ async def test_a_key_marks_everything_read_once_that_is_agreed_to(
         assert isinstance(pilot.app.screen, AllSeenScreen), "typed ahead, it agrees to nothing"
         await pilot.press("escape")
         assert seen() == {}
+        monkeypatch.setattr(AllSeenScreen, "QUIET", 0.0)
         await pilot.press("N")
-        await until(pilot, lambda: isinstance(pilot.app.screen, AllSeenScreen))
-        await pilot.pause(AllSeenScreen.QUIET + 0.1)
+        await until(pilot, lambda: "Count 3 sessions as seen?" in screen_text(pilot))
         await pilot.press("y")
         await until(pilot, lambda: len(seen()) == 3)
         assert "3 sessions counted as seen." in toasts(pilot)

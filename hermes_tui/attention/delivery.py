@@ -16,7 +16,7 @@ from hermes_tui.attention.notifications import Alert, Transitions, alert_of
 from hermes_tui.platform.background import in_background
 
 if TYPE_CHECKING:
-    from hermes_tui.attention.monitor import AttentionReport
+    from hermes_tui.attention.report import AttentionReport
     from hermes_tui.config import AttentionSettings, NotifyForm
 
 __all__ = ["SECONDS", "Notifier", "is_in_view", "passthrough_problem", "run_command", "sequence", "through_tmux"]
@@ -50,20 +50,19 @@ class Notifier:
         self._said = ""
         self._saying = threading.Lock()
 
-    def look(self, report: AttentionReport) -> None:
-        """Tell a person of what is new in it, unless that person is looking at the program."""
+    def look(self, report: AttentionReport) -> float | None:
+        """Tell a person of what is new in it, unless that person is looking at the program; see `Transitions.due`."""
         if self._settings.notify == "off":
-            return
-        found = self._transitions.of(report)
+            return None
+        found, due = self._transitions.of(report), self._transitions.due
         if not found:
-            return
+            return due
         focused = self._focused()
         if focused is None:  # tmux hands the terminal's word on only if it is told to
             focused = is_in_view(self._variables)
-        if focused:
-            return
-        for one in found:
+        for one in found if not focused else ():
             self._tell(alert_of(one, text=self._settings.text))
+        return due
 
     def _tell(self, alert: Alert) -> None:
         if self._settings.notify == "command":

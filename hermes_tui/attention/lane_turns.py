@@ -11,7 +11,7 @@ from hermes_tui.display import counted
 from session_adapters.model import unified_id
 
 if TYPE_CHECKING:
-    from hermes_tui.attention.monitor import AttentionReport
+    from hermes_tui.attention.report import AttentionReport
     from hermes_tui.attention.states import SessionState
     from hermes_tui.lifecycle.lanes import Board, Lane
 

@@ -7,8 +7,10 @@ never writes which lane a turn is of, nor what waits in its memory.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import NamedTuple, get_args
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, NamedTuple, get_args
+
+from msgspec.structs import replace
 
 from hermes_tui.display import counted
 from hermes_tui.lifecycle.gateway.process import Gateway
@@ -17,7 +19,10 @@ from session_adapters.activity import Activity, Step
 from session_adapters.base import Liveness
 from session_adapters.model import unified_id
 
-__all__ = ["LaneSession", "lane_sessions"]
+if TYPE_CHECKING:
+    from hermes_tui.attention.report import Attended
+
+__all__ = ["LaneSession", "lane_sessions", "no_more_than_run"]
 
 _EVERY_STEP: frozenset[Step] = frozenset(get_args(Step))
 _RESTS: frozenset[Step] = frozenset(("done", "idle", "failed", "limited"))
@@ -72,3 +77,18 @@ def lane_sessions(board: Board) -> Mapping[str, LaneSession]:
         for lane in board.lanes
         if (session_id := lane.continues_in or lane.session_id) and lane.home in gateways
     }
+
+
+def no_more_than_run(found: Iterable[Attended], lanes: Mapping[str, LaneSession]) -> Iterator[Attended]:
+    """Where more lanes of a gateway are without an answer than it runs turns, nobody can tell of the older ones."""
+    left = {lane.gateway.home: lane.gateway.active_agents for lane in lanes.values()}
+    for one in sorted(found, key=lambda one: one.state.since or one.session.updated_at, reverse=True):
+        lane = lanes.get(one.session.unified_id) if one.state.state in ("working", "stuck") else None
+        turns = left[lane.gateway.home] if lane is not None else None
+        if lane is None or turns is None:
+            yield one
+        elif turns > 0:
+            left[lane.gateway.home] = turns - 1
+            yield one
+        else:
+            yield replace(one, state=replace(one.state, state="working", sure=False))

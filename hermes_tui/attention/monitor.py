@@ -10,14 +10,14 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-import msgspec
 from msgspec.structs import replace
 
 from hermes_tui.attention.panes import Pane, is_real, list_panes, pane_of
-from hermes_tui.attention.states import GROUPS, NEEDS, RUNS, STATES, STUCK_AFTER, SessionState, Sign, judge
+from hermes_tui.attention.report import Attended, AttentionReport
+from hermes_tui.attention.states import RUNS, STUCK_AFTER, Sign, judge
 from hermes_tui.errors import HermesTuiError
 from hermes_tui.sessions.catalogue.snapshot import Snapshot
-from hermes_tui.sessions.mark_store import MarkStore
+from hermes_tui.sessions.mark_store import MarkStore, MarksUnusable
 from session_adapters.activity import Activity, steps_of_title
 from session_adapters.base import Liveness
 from session_adapters.model import SessionSummary
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from session_adapters.base import Adapter, Environment, Source
     from session_adapters.transcript import Transcript
 
-__all__ = ["Attended", "AttentionReport", "Monitor"]
+__all__ = ["Monitor"]
 
 _RECENT = timedelta(days=2)
 """Sessions that nobody has open are looked at if they changed since then, and nobody has seen it."""
@@ -39,57 +39,10 @@ _SETTLES = 5.0
 _SOON, _LATER, _RARELY = 2.0, 15.0, 60.0
 """Seconds until the next look: while a title or a log may tell more at any time; while nothing but time does; while
 nothing is at work."""
+_WAITS = 10.0
+"""Seconds that sessions of lanes are waited for at the start: without their lane they would be judged wrongly."""
 _MOST = 300
 """Sessions that are looked at, the newest first."""
-_TOGETHER: Mapping[str, Collection[str]] = {"needs": NEEDS, "waiting": ("approval", "question")}
-"""What a search asks for by one word."""
-
-
-class Attended(msgspec.Struct, frozen=True, kw_only=True):
-    """A session that was looked at."""
-
-    session: SessionSummary
-    state: SessionState
-    unread: bool
-    """Something came since a person looked at it."""
-    pane: Pane | None = None
-    lane: str = ""
-    """The lane of Hermes' gateway that leads to it, as people know it."""
-
-    @property
-    def rank(self) -> tuple[int, int, float]:
-        """Sort key: group by group, the most urgent first, then the newest."""
-        state = self.state
-        urgency = NEEDS.index(state.state) if state.needs_person else 0
-        return GROUPS.index(state.group), urgency, -(state.since or self.session.updated_at).timestamp()
-
-
-class AttentionReport(NamedTuple):
-    """What one look found."""
-
-    by_session: Mapping[str, Attended] = {}
-    """By unified id, those that need a person first."""
-    unread: Mapping[str, float] = {}
-    """By unified id, all sessions in which something came since a person looked, however long ago, and up to when it
-    was seen: seconds since the epoch."""
-
-    def among(self, state: str) -> frozenset[str]:
-        """Unified ids of the sessions that `is:STATE` finds."""
-        if state == "unread":
-            return frozenset(self.unread)
-        wanted: Collection[str] = _TOGETHER.get(state, (state,))
-        return frozenset(key for key, one in self.by_session.items() if one.state.state in wanted)
-
-    @property
-    def needs(self) -> int:
-        """How many sessions need a person."""
-        return sum(one.state.needs_person for one in self.by_session.values())
-
-    @property
-    def counts(self) -> dict[str, int]:
-        """How many sessions `need` a person, and how many are in each state."""
-        states = Counter(one.state.state for one in self.by_session.values())
-        return {"need": self.needs, **{name: states[name] for name in STATES}}
 
 
 class _Known(NamedTuple):
@@ -157,18 +110,29 @@ class Monitor:
         self._pause: float | None = None
         self._running: Collection[str] = ()
         """Unified ids of the sessions that a process was at something in when it last looked."""
+        self._seen: tuple[Mapping[str, float], float] = ({}, now())
+        """What was seen, as it was last known, and since when that is kept."""
+        self._made = time.monotonic()
+        self.trouble = ""
+        """Why what was seen was not known at the last look, or could not be kept."""
 
     def look(self, snapshot: Snapshot) -> AttentionReport:
-        """The sessions that run or that changed unseen. Raises `MarksUnusable`."""
+        """The sessions that run or that changed unseen. Where it is not known what was seen, `trouble` says why."""
         processes = self._manager.catalogue.processes
-        seen, began, now = self._marks.seen(), self._marks.began, self._now()
-        lanes = self._lanes() if any(session.agent == "hermes" for session in snapshot.sessions) else {}
+        self.trouble = ""
+        try:
+            self._seen = self._marks.seen(), self._marks.began
+        except MarksUnusable as error:
+            self.trouble = str(error)
+        (seen, began), now = self._seen, self._now()
+        known_lanes = self._lanes() if any(session.agent == "hermes" for session in snapshot.sessions) else {}
+        unknown, lanes = "hermes" if known_lanes is None else "", known_lanes or {}
         runs = {*processes, *(key for key, lane in lanes.items() if lane.is_busy)}
         wanted: list[tuple[SessionSummary, bool]] = []
         ended: set[str] = set()
         all_unread: dict[str, float] = {}
         for session in snapshot.sessions:
-            if session.gone or session.kind == "subagent":
+            if session.gone or session.kind == "subagent" or session.agent == unknown:
                 continue
             at, key = session.updated_at.timestamp(), session.unified_id
             unread = at > (looked := seen.get(key, began))
@@ -201,7 +165,11 @@ class Monitor:
         kept = {session.unified_id for session, _ in wanted}
         self._known = {key: known for key, known in self._known.items() if key in kept}
         self._titles = {pane.id: self._titles[pane.id] for pane in panes if pane.id in self._titles}
-        known = _no_more_than_run(list(self._with_ended(found, ended, all_unread)), lanes)
+        known = self._with_ended(found, ended, all_unread)
+        if lanes:
+            from hermes_tui.attention.lanes import no_more_than_run
+
+            known = no_more_than_run(known, lanes)
         ordered = sorted(known, key=lambda one: one.rank)
         at_work = (*RUNS, "stuck")
         self._running = {
@@ -210,7 +178,7 @@ class Monitor:
         settling = any(one.read < one.changed + _SETTLES for one in self._known.values())
         by_title = any(one.state.state in RUNS and one.pane is not None for one in ordered)
         works = any(one.state.state in at_work for one in ordered)
-        self._pause = _SOON if settling or by_title else _LATER if works else _RARELY if ordered else None
+        self._pause = _SOON if settling or by_title or unknown else _LATER if works else _RARELY if ordered else None
         return AttentionReport({one.session.unified_id: one for one in ordered}, all_unread)
 
     def _with_ended(
@@ -218,15 +186,16 @@ class Monitor:
     ) -> Iterator[Attended]:
         """Of those that `ended` since they were last looked at, only what ended in the middle of a turn: that is
         something new in it, though no message says so."""
-        for one in found:
-            if one is None:
-                continue
+        for one in filter(None, found):
             session = one.session
             if session.unified_id not in ended:
                 yield one
             elif one.state.state == "gone":
-                self._marks.renew(session.unified_id, session.updated_at)
-                all_unread[session.unified_id] = self._marks.seen()[session.unified_id]
+                try:
+                    self._marks.renew(session.unified_id, session.updated_at)
+                    all_unread[session.unified_id] = self._marks.seen()[session.unified_id]
+                except MarksUnusable as error:
+                    self.trouble = str(error)
                 yield replace(one, unread=True)
 
     @property
@@ -238,13 +207,15 @@ class Monitor:
     def _real_panes(self) -> Sequence[Pane]:
         return list_panes() if is_real(self._manager.environment.proc) else ()
 
-    def _lanes(self) -> Mapping[str, LaneSession]:
-        """The sessions of lanes; imported here, for it takes a while and most people have none."""
+    def _lanes(self) -> Mapping[str, LaneSession] | None:
+        """The sessions of lanes; imported here: most people have none. None: not yet known."""
         from hermes_tui.attention.lanes import lane_sessions
         from hermes_tui.lifecycle.lanes import board as read_board
 
         board = self._board() if self._board is not None else read_board(self._manager.environment)
-        return lane_sessions(board) if board is not None else {}
+        if board is None:
+            return None if time.monotonic() - self._made < _WAITS else {}
+        return lane_sessions(board)
 
     def _attend(
         self,
@@ -328,18 +299,3 @@ class Monitor:
             at=None if before.since is None else datetime.fromtimestamp(before.since, UTC),
             words=f"the title of pane {pane.name} is {pane.title.strip()!r}",
         )
-
-
-def _no_more_than_run(found: Sequence[Attended], lanes: Mapping[str, LaneSession]) -> Iterator[Attended]:
-    """Where more lanes of a gateway are without an answer than it runs turns, nobody can tell of the older ones."""
-    left = {lane.gateway.home: lane.gateway.active_agents for lane in lanes.values()}
-    for one in sorted(found, key=lambda one: one.state.since or one.session.updated_at, reverse=True):
-        lane = lanes.get(one.session.unified_id) if one.state.state in ("working", "stuck") else None
-        turns = left[lane.gateway.home] if lane is not None else None
-        if lane is None or turns is None:
-            yield one
-        elif turns > 0:
-            left[lane.gateway.home] = turns - 1
-            yield one
-        else:
-            yield replace(one, state=replace(one.state, state="working", sure=False))

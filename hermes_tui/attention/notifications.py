@@ -11,7 +11,7 @@ from hermes_tui.attention.states import StateName
 from hermes_tui.display import safe
 
 if TYPE_CHECKING:
-    from hermes_tui.attention.monitor import Attended, AttentionReport
+    from hermes_tui.attention.report import Attended, AttentionReport
 
 __all__ = ["EVERY", "TOLD", "Alert", "Transitions", "alert_of"]
 
@@ -94,6 +94,13 @@ class Transitions:
         """By unified id, the state that was told, or was no news."""
         self._told: dict[tuple[str, StateName], float] = {}
         """When a session's state was told last."""
+        self._due: float | None = None
+
+    @property
+    def due(self) -> float | None:
+        """Seconds after which a report is wanted, whether it says anything new or not: somebody waits to be told of.
+        None: nobody does."""
+        return self._due
 
     def of(self, report: AttentionReport) -> Sequence[Attended]:
         """Those of whom a person is to be told now. One that was told of lately waits for a later report, and is told
@@ -102,6 +109,7 @@ class Transitions:
         self._began = None if self._began is None else min(self._began, now)  # the clock may be set back
         began = None if self._began is None else datetime.fromtimestamp(self._began, UTC)
         states: dict[str, StateName] = {}
+        self._due = None
         for key, one in report.by_session.items():
             before, state = self._states.get(key), one.state.state
             states[key] = state
@@ -110,8 +118,10 @@ class Transitions:
             since = one.state.since
             if before is None and since is not None and began is not None and since < began:
                 continue  # it was so before the first report, and only now found
-            if 0 <= now - self._told.get((key, state), 0.0) < EVERY:
+            passed = now - self._told.get((key, state), 0.0)
+            if 0 <= passed < EVERY:
                 states[key] = before or "idle"  # as if it had not come into it yet: a later report tells of it
+                self._due = min(EVERY - passed, EVERY if self._due is None else self._due)
             else:
                 self._told[key, state] = now
                 found.append(one)

@@ -9,14 +9,16 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from hermes_tui.cells import pad, width_of
-from hermes_tui.cli import stdout
+from hermes_tui.cli import stderr, stdout
 from hermes_tui.cli.home_option import environment_of, hurry, manager_of
 from hermes_tui.display import age, safe
 from hermes_tui.platform import memory_tuning, paths
 from hermes_tui.sessions.jsontext import encode
+from hermes_tui.sessions.mark_store import MarksUnusable
 
 if TYPE_CHECKING:
-    from hermes_tui.attention.monitor import Attended, Monitor
+    from hermes_tui.attention.monitor import Monitor
+    from hermes_tui.attention.report import Attended
     from hermes_tui.lifecycle.lanes import Board
     from hermes_tui.sessions.manager import SessionManager
     from hermes_tui.sessions.mark_store import MarkStore
@@ -45,9 +47,13 @@ def attention(context: click.Context, as_json: bool, watch: bool, seen: bool) ->
         memory_tuning.settle()
     manager, monitor, marks = monitored(context)
     before: object = None  # unlike any list, so that a first look at nothing is printed as well
+    said = ""
     while True:
         found = tuple(monitor.look(manager.catalogue.refresh()).by_session.values())
-        told = [(one.session.unified_id, one.state.word) for one in found]
+        told = [
+            (one.session.unified_id, one.state.word, one.state.needs_person and (one.state.tool, one.state.text))
+            for one in found
+        ]
         if told != before:
             before = told
             if as_json:
@@ -55,8 +61,17 @@ def attention(context: click.Context, as_json: bool, watch: bool, seen: bool) ->
                 stdout.write(encode(report) + b"\n") if watch else stdout.write_json(report)
             else:
                 stdout.write("".join(f"{line}\n" for line in _lines(found, datetime.now(UTC))))
-        for one in found if seen else ():
-            marks.see(one.session.unified_id, one.session.updated_at)
+        trouble = monitor.trouble
+        try:
+            for one in found if seen else ():
+                marks.see(one.session.unified_id, one.session.updated_at)
+        except MarksUnusable as error:
+            if not watch:
+                raise
+            trouble = str(error)  # for days: it is tried again
+        if trouble not in ("", said):
+            stderr.say(f"hermes-tui: {trouble}")
+        said = trouble
         if not watch:
             break
         stdout.wait(_EVERY)
@@ -85,6 +100,8 @@ def status(context: click.Context, form: str) -> None:
     if counts is None:
         manager, monitor, _ = monitored(context)
         counts = monitor.look(manager.catalogue.refresh()).counts
+        if monitor.trouble:
+            stderr.say(f"hermes-tui: {monitor.trouble}")
         manager.catalogue.close()
     try:
         line = form.format_map(counts)

@@ -82,6 +82,8 @@ class MarkStore:
         self._stamp: tuple[int, int] = (0, 0)
         """How the file looked when that was read, where whatever is written after shows in it."""
         self._known: Mapping[str, OwnMarks] = NO_ONE_MARKED
+        self.heard: Callable[[], object] = int
+        """Called by `all`, in its thread, where somebody has marked something or seen it since."""
 
     def close(self) -> None:
         """Let go of the file."""
@@ -96,9 +98,11 @@ class MarkStore:
         asked = "SELECT value FROM fact WHERE key = 'began'"
         with self._opened() as connection:
             found = connection.execute(asked).get
-        if found is None:
+        now = self._now()
+        if found is None or found > now:  # the clock was ahead then: until that moment nothing would count as new
             with self._opened(writes=True) as connection:
-                connection.execute("INSERT OR IGNORE INTO fact VALUES('began', ?)", (self._now(),))
+                earliest = "ON CONFLICT(key) DO UPDATE SET value = min(value, excluded.value)"
+                connection.execute(f"INSERT INTO fact VALUES('began', ?) {earliest}", (now,))
                 found = connection.execute(asked).get
         return float(found)
 
@@ -136,15 +140,19 @@ class MarkStore:
         if stamp == self._stamp:
             return self._known
         self._stamp = (0, 0)
+        heard: Callable[[], object] = int
         with self._opened() as connection:
             version = (self._inode, connection.pragma("data_version"), connection.total_changes())
             if version != self._version:
                 found = _read(connection)
                 self._version, self._known = version, self._known if found == self._known else found
+                heard = self.heard
             # What is written in the same tick of the clock leaves the same time.
             if not -_TICK < time.time() - status.st_mtime < _TICK:
                 self._stamp = stamp
-            return self._known
+            known = self._known
+        heard()
+        return known
 
     def change(self, unified_ids: Iterable[str], change: MarkChange) -> Mapping[str, OwnMarks]:
         """Change the marks of all these sessions, or, where that fails, of none; what they are then. Raises

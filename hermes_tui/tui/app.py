@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from textual.await_complete import AwaitComplete
     from textual.driver import Driver
 
-    from hermes_tui.attention.monitor import AttentionReport
+    from hermes_tui.attention.report import AttentionReport
     from hermes_tui.lifecycle.lanes import Board
     from hermes_tui.tui.splash.splash import Splash
     from session_adapters.transcript import Transcript

@@ -147,7 +147,7 @@ class AppActions(Program, inherit_bindings=False):
             # It is read on the main screen, with the list's cursor on it: a search may have left it out of the list.
             main = self.main
             if main.sessions.is_filtered:
-                main.action_leave()
+                main.search.leave()  # not back to where it was begun from
             main.sessions.reveal(session.unified_id)
             main.transcript.ask_for(session)
             main.go_to_transcript()
@@ -213,6 +213,7 @@ class AppActions(Program, inherit_bindings=False):
         """Look at the stores without waiting for the next turn."""
         self.watch_thread.look_now()
         self.lane_watch.look_now()
+        self.attention_watch.look_again()
 
     def commands(self) -> Sequence[Command]:
         """Everything that can be done here, by name, in order."""

@@ -12,7 +12,7 @@ from hermes_tui.tui.notice import NoticeApp
 from hermes_tui.tui.state.view_state import ViewFile, ViewState
 
 if TYPE_CHECKING:
-    from hermes_tui.attention.monitor import AttentionReport
+    from hermes_tui.attention.report import AttentionReport
     from hermes_tui.clock import Clock
     from hermes_tui.config import Config
     from hermes_tui.sessions.catalogue.snapshot import Snapshot

@@ -17,8 +17,9 @@ import pytest
 
 from agents.programs import PROGRAMS, Running
 from agents.recording import Recorder
-from hermes_tui.attention.monitor import Attended, Monitor
+from hermes_tui.attention.monitor import Monitor
 from hermes_tui.attention.panes import Pane, list_panes
+from hermes_tui.attention.report import Attended
 from hermes_tui.attention.states import STUCK_AFTER
 from hermes_tui.sessions.manager import SessionManager
 from hermes_tui.sessions.mark_store import MarkStore

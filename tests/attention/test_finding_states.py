@@ -10,7 +10,7 @@ import pytest
 from pytest import CaptureFixture
 
 from claude_lines import ClaudeHome
-from hermes_tui.attention.monitor import AttentionReport
+from hermes_tui.attention.report import AttentionReport
 from hermes_tui.attention.states import StateName
 from hermes_tui.cli.execute import execute
 from hermes_tui.sessions.manager import SessionManager

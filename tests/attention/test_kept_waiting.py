@@ -13,7 +13,8 @@ import pytest
 from msgspec.structs import replace
 
 from hector_store import V2_SCHEMA, Store
-from hermes_tui.attention.monitor import Attended, Monitor
+from hermes_tui.attention.monitor import Monitor
+from hermes_tui.attention.report import Attended
 from hermes_tui.sessions.manager import SessionManager
 from hermes_tui.sessions.mark_store import MarkStore
 from session_adapters.activity import Activity

@@ -6,7 +6,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from hermes_tui.attention.monitor import Attended, Monitor
+from hermes_tui.attention.monitor import Monitor
+from hermes_tui.attention.report import Attended
 from hermes_tui.sessions.manager import SessionManager
 from hermes_tui.sessions.mark_store import MarkStore
 from oracle.gateway import RealGateway

@@ -9,7 +9,9 @@ from typing import NamedTuple
 import pytest
 
 from hermes_store import Store
-from hermes_tui.attention.monitor import AttentionReport, Monitor
+from hermes_tui.attention.monitor import Monitor
+from hermes_tui.attention.report import AttentionReport
+from hermes_tui.lifecycle.lanes import Board
 from hermes_tui.sessions.manager import SessionManager
 from hermes_tui.sessions.mark_store import MarkStore
 from session_adapters.base import Environment
@@ -39,7 +41,7 @@ def watched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Watched:
         indexed=False,
     )
     marks = MarkStore(tmp_path / "marks.db", now=lambda: 1.0)
-    monitor = Monitor(manager, marks, panes=lambda: (), board=lambda: None, now=lambda: now[0])
+    monitor = Monitor(manager, marks, panes=lambda: (), board=Board, now=lambda: now[0])
     really = manager.read
     monkeypatch.setattr(manager, "read", lambda agent, one, *rest: opened.append(one) or really(agent, one, *rest))  # type: ignore[func-returns-value]
 

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hermes_tui.attention.delivery import Notifier, run_command, sequence, through_tmux
-from hermes_tui.attention.monitor import Attended, AttentionReport
 from hermes_tui.attention.notifications import EVERY, TOLD, Alert, Transitions, alert_of
+from hermes_tui.attention.report import Attended, AttentionReport
 from hermes_tui.attention.states import STATES, SessionState, StateName
 from hermes_tui.config import AttentionSettings, NotifyForm
 from session_adapters.model import SessionSummary
@@ -39,6 +39,10 @@ class Watched:
     def __init__(self) -> None:
         self.now = START.timestamp()
         self._transitions = Transitions(lambda: self.now)
+
+    @property
+    def due(self) -> float | None:
+        return self._transitions.due
 
     def see(self, *found: Attended) -> list[str]:
         """The states that are told of."""
@@ -207,3 +211,15 @@ def test_a_clock_that_is_set_back_keeps_nothing_from_being_told() -> None:
     then = datetime.fromtimestamp(watched.now + 1, UTC)
     watched.now += 2
     assert watched.see(one("approval", since=then), one("question", "new", since=then)) == ["approval", "question"]
+
+
+def test_who_waits_to_be_told_of_is_told_though_nothing_changes() -> None:
+    """A second approval soon after the first was kept for a later report, and there was none while it waited."""
+    watched = Watched()
+    watched.see(one("working"))
+    assert (watched.see(one("approval")), watched.due) == (["approval"], None)
+    watched.see(one("working"))
+    watched.now += 10
+    assert (watched.see(one("approval")), watched.due) == ([], EVERY - 10)
+    watched.now += EVERY - 10
+    assert (watched.see(one("approval")), watched.due) == (["approval"], None)

@@ -59,8 +59,8 @@ def say(claude: Path, record: dict[str, Any]) -> None:
         file.write(json.dumps({**common, **record}) + "\n")
 
 
-def run_tool(claude: Path) -> None:
-    call = {"type": "tool_use", "id": "toolu_1", "name": "Bash", "input": {"command": "rm -rf build"}}
+def run_tool(claude: Path, command: str = "rm -rf build") -> None:
+    call = {"type": "tool_use", "id": f"toolu_{command}", "name": "Bash", "input": {"command": command}}
     say(claude, {"type": "user", "message": {"role": "user", "content": "Tidy up"}})
     reply = {"id": "msg_1", "role": "assistant", "model": "m", "content": [call]}
     say(claude, {"type": "assistant", "message": reply})
@@ -216,6 +216,28 @@ def test_a_watch_tells_a_pipe_at_once(claude: Path, process_environment: dict[st
         assert watch.wait(60) == 130
     (shown,) = json.loads(line)["sessions"]
     assert shown["state"] == "approval"
+
+
+def test_a_watch_tells_that_it_is_asked_for_something_else(claude: Path, process_environment: dict[str, str]) -> None:
+    """And goes on where what was seen cannot be known for a while."""
+    run_tool(claude)
+    be_live(claude, "waiting", "permission prompt")
+    marks = Path(process_environment["HOME"]) / ".local/state/hermes-tui/marks.db"
+    command = [sys.executable, "-m", "hermes_tui", "--home", str(claude.parent), "attention", "--watch", "--json"]
+    with subprocess.Popen(command, env=process_environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as watch:
+        assert watch.stdout is not None and watch.stderr is not None
+        (first,) = json.loads(watch.stdout.readline())["sessions"]
+        marks.unlink()
+        marks.mkdir()
+        assert b"cannot be kept" in watch.stderr.readline()
+        run_tool(claude, "make clean")
+        (second,) = json.loads(watch.stdout.readline())["sessions"]
+        watch.send_signal(signal.SIGINT)
+        assert watch.wait(60) == 130
+    assert [(one["state"], one["text"]) for one in (first, second)] == [
+        ("approval", "rm -rf build"),
+        ("approval", "make clean"),
+    ]
 
 
 def test_a_watch_ends_when_nobody_reads_it(claude: Path, process_environment: dict[str, str]) -> None:

@@ -20,7 +20,7 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from claude_lines import ClaudeHome
-from hermes_tui.attention.monitor import AttentionReport
+from hermes_tui.attention.report import AttentionReport
 from hermes_tui.tui.screens.attention import AttentionScreen
 from hermes_tui.tui.screens.lanes.screen import LanesScreen
 from pilots import main_of, until

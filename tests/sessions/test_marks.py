@@ -6,6 +6,7 @@ import os
 import shutil
 import time
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 
 import apsw
@@ -165,3 +166,29 @@ def test_a_name_without_a_title_of_the_agents(tmp_path: Path) -> None:
     file = tmp_path / "marks.db"
     MarkStore(file).change(["claude:a"], MarkChange(name=" two\n words "))
     assert next(apsw.Connection(str(file)).execute("SELECT name FROM session_mark"))[0] == "two words"
+
+
+def test_marks_that_began_under_a_clock_that_was_ahead_begin_now(tmp_path: Path) -> None:
+    """Until that moment nothing counted as new."""
+    ahead = MarkStore(tmp_path / "marks.db", now=lambda: 2e9)
+    assert ahead.began == 2e9
+    ahead.close()
+    right = MarkStore(tmp_path / "marks.db", now=lambda: 1e9)
+    assert (right.began, right.began) == (1e9, 1e9)
+    right.close()
+
+
+def test_it_is_heard_of_what_another_program_marks_and_sees(tmp_path: Path) -> None:
+    here, there = MarkStore(tmp_path / "marks.db"), MarkStore(tmp_path / "marks.db")
+    heard: list[str] = []
+    here.heard = lambda: heard.append("")
+    assert (here.all(), heard) == ({}, [])
+    there.see("claude:one", datetime.now(UTC))
+    here.all()
+    assert len(heard) == 1
+    here.all()
+    assert len(heard) == 1, "nothing was written since"
+    there.change(["claude:one"], MarkChange(pinned=True))
+    assert here.all()["claude:one"].pinned and len(heard) == 2
+    here.close()
+    there.close()

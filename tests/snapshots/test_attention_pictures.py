@@ -9,7 +9,7 @@ from typing import get_args
 import pytest
 from textual.pilot import Pilot
 
-from hermes_tui.attention.monitor import Attended, AttentionReport
+from hermes_tui.attention.report import Attended, AttentionReport
 from hermes_tui.attention.states import SessionState, StateName
 from hermes_tui.clock import Clock
 from hermes_tui.config import Config

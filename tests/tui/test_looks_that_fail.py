@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from threading import Event
 
-from hermes_tui.attention.monitor import AttentionReport, Monitor
+from hermes_tui.attention.monitor import Monitor
+from hermes_tui.attention.report import AttentionReport
 from hermes_tui.attention.shared import SharedCounts, shared_counts
 from hermes_tui.sessions.catalogue.snapshot import Snapshot
 from hermes_tui.sessions.manager import SessionManager
@@ -49,7 +50,7 @@ def test_a_bug_in_a_look_does_not_end_all_looks(tmp_path: Path) -> None:
         counts.append(shared_counts(file))
         failed.set()
 
-    watch = AttentionWatch(lambda: monitor, marks, keep, note, shared)
+    watch = AttentionWatch(lambda: monitor, marks, keep, lambda report: None, note, shared)
     watch.look(Snapshot())
     assert first.wait(PATIENCE)
     watch.look(Snapshot())
@@ -59,3 +60,26 @@ def test_a_bug_in_a_look_does_not_end_all_looks(tmp_path: Path) -> None:
         pass
     watch.stop()
     assert said == ["What needs you could not be looked at (ZeroDivisionError: )."] and counts == [None]
+
+
+def test_who_waits_to_be_notified_has_every_report(tmp_path: Path) -> None:
+    """Also one that is like the one before, as soon as that is wanted."""
+    manager = SessionManager(Environment(home=tmp_path), cache_dir=tmp_path / "cache", indexed=False)
+    marks, shared = MarkStore(tmp_path / "marks.db"), SharedCounts(tmp_path / "counts.json")
+    published: list[AttentionReport] = []
+    notified: list[AttentionReport] = []
+    enough = Event()
+
+    def notify(report: AttentionReport) -> float | None:
+        notified.append(report)
+        if len(notified) == 3:
+            enough.set()
+            return None
+        return 0.01
+
+    monitor = Monitor(manager, marks, panes=lambda: ())
+    watch = AttentionWatch(lambda: monitor, marks, published.append, notify, lambda sentence: None, shared)
+    watch.look(Snapshot())
+    assert enough.wait(PATIENCE)
+    watch.stop()
+    assert len(published) == 1

@@ -109,6 +109,21 @@ def test_a_change_on_disk_is_seen_long_before_the_next_look(tmp_path: Path, monk
         watch.stop()
 
 
+def test_a_look_that_was_asked_for_is_not_lost_by_a_mark(tmp_path: Path) -> None:
+    looked = Looked(tmp_path)
+    watch = Watch(looked, lambda snapshot: None, nothing)
+    watch.start()
+    try:
+        wait(lambda: looked.count >= 2 and watch.notified)
+        looked.agents.clear()
+        watch.look_now()
+        watch.look_at_marks()
+        wait(lambda: looked.agents)
+        assert (looked.agents, looked.again) == ([None], True)
+    finally:
+        watch.stop()
+
+
 def test_every_store_is_looked_at_now_and_then_however_much_is_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

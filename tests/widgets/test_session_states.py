@@ -8,7 +8,7 @@ from typing import get_args
 import pytest
 from textual.app import App, ComposeResult
 
-from hermes_tui.attention.monitor import Attended
+from hermes_tui.attention.report import Attended
 from hermes_tui.attention.states import SessionState, StateName
 from hermes_tui.clock import Clock
 from hermes_tui.tui.widgets.detail import detail_parts

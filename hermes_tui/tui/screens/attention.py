@@ -20,7 +20,7 @@ from session_adapters.model import SessionSummary
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from hermes_tui.attention.monitor import Attended, AttentionReport
+    from hermes_tui.attention.report import Attended, AttentionReport
 
 __all__ = ["TICK", "AttentionScreen", "evidence_blocks", "title_parts"]
 

@@ -13,7 +13,8 @@ from hermes_tui.tui.program import Program
 from hermes_tui.tui.workers.attention_watch import AttentionWatch
 
 if TYPE_CHECKING:
-    from hermes_tui.attention.monitor import AttentionReport, Monitor
+    from hermes_tui.attention.monitor import Monitor
+    from hermes_tui.attention.report import AttentionReport
     from hermes_tui.lifecycle.lanes import Board
 
 __all__ = ["attention_watch"]
@@ -43,9 +44,5 @@ def attention_watch(
             now=lambda: program.clock.now().timestamp(),
         )
 
-    def report(found: AttentionReport) -> None:
-        publish(found)
-        notifier.look(found)
-
     shared = SharedCounts(shared_file(manager.environment, paths.cache_dir()))
-    return AttentionWatch(monitor, manager.marks, report, failed, shared)
+    return AttentionWatch(monitor, manager.marks, publish, notifier.look, failed, shared)

@@ -16,10 +16,11 @@ from hermes_tui.errors import HermesTuiError
 from hermes_tui.platform.background import Worker
 from hermes_tui.platform.log import write_failure
 from hermes_tui.sessions.catalogue.snapshot import Snapshot
-from hermes_tui.sessions.mark_store import MarkStore
+from hermes_tui.sessions.mark_store import MarkStore, MarksUnusable
 
 if TYPE_CHECKING:
-    from hermes_tui.attention.monitor import AttentionReport, Monitor
+    from hermes_tui.attention.monitor import Monitor
+    from hermes_tui.attention.report import AttentionReport
 
 __all__ = ["AttentionWatch"]
 
@@ -30,20 +31,23 @@ _AGAIN = 15.0
 
 
 class AttentionWatch:
-    """`publish` is called in the thread with every report that differs from the one before, `failed` with a sentence
-    where nothing can be told; each sentence once. `shared` lets `hermes-tui status` know the counts."""
+    """`publish` is called in the thread with every report that differs from the one before, `notify` with each, and
+    says after how many seconds it wants another at the latest; `failed` with a sentence of what is wrong, once until
+    it is not any more. `shared` lets `hermes-tui status` know the counts."""
 
     def __init__(
         self,
         monitor: Callable[[], Monitor],
         marks: MarkStore,
         publish: Callable[[AttentionReport], None],
+        notify: Callable[[AttentionReport], float | None],
         failed: Callable[[str], None],
         shared: SharedCounts,
     ) -> None:
         self._make = monitor
         self._marks = marks
         self._publish = publish
+        self._notify = notify
         self._failed = failed
         self._shared = shared
         self._monitor: Monitor | None = None
@@ -54,6 +58,7 @@ class AttentionWatch:
         """What a person has looked at since the last look of the thread."""
         self._seen_lock = Lock()
         self._worker = Worker[Snapshot]("attention", self._serve, self._broken)
+        marks.heard = self.look_again
 
     def look(self, snapshot: Snapshot) -> None:
         """Sessions have changed. The first time the thread begins."""
@@ -81,35 +86,46 @@ class AttentionWatch:
     def _serve(self, _: Snapshot | None) -> float | None:
         if self._snapshot is None:
             return None
-        self._keep_seen()
+        trouble = self._keep_seen()
         self._monitor = self._monitor or self._make()
         report = self._monitor.look(self._snapshot)
         if report != self._report and not self._worker.is_over:
             self._report = report
             self._publish(report)
+        due = self._notify(report) if not self._worker.is_over else None
         self._shared.keep(report.counts)
+        trouble = trouble or self._monitor.trouble
+        self._say(trouble)
         self._worker.rest(_REST)
-        return self._monitor.pause
+        wanted = (self._monitor.pause, due, _AGAIN if trouble else None)
+        return min((one for one in wanted if one is not None), default=None)
 
-    def _keep_seen(self) -> None:
-        """Where that fails, what was seen is kept at a later look."""
+    def _keep_seen(self) -> str:
+        """Where that fails, why, in a sentence: what was seen is kept at a later look."""
         # A copy: the lock is not held while the file is written, for that may have to wait.
         with self._seen_lock:
             seen = dict(self._seen)
         for unified_id, newest in seen.items():
-            self._marks.see(unified_id, newest)
+            try:
+                self._marks.see(unified_id, newest)
+            except MarksUnusable as error:
+                return str(error)
             with self._seen_lock:
                 if self._seen[unified_id] == newest:  # else it was looked at again meanwhile
                     del self._seen[unified_id]
+        return ""
 
     def _broken(self, error: Exception) -> float | None:
         self._shared.keep({})  # who asks for the counts looks for itself
-        said = str(error)
-        if not isinstance(error, HermesTuiError):
-            said = f"What needs you could not be looked at ({type(error).__name__}: {error})."
-        if said != self._said:
-            self._said = said
-            self._failed(said)
-            if not isinstance(error, HermesTuiError):
-                write_failure(error)
+        if isinstance(error, HermesTuiError):
+            self._say(str(error))
+        elif self._say(f"What needs you could not be looked at ({type(error).__name__}: {error})."):
+            write_failure(error)
         return _AGAIN
+
+    def _say(self, sentence: str) -> bool:
+        """Whether it was news."""
+        is_news, self._said = sentence not in ("", self._said), sentence
+        if is_news:
+            self._failed(sentence)
+        return is_news

@@ -147,7 +147,8 @@ class Watch:
 
     def look_at_marks(self) -> None:
         """Show what was marked without waiting for the next turn; no store is looked at."""
-        self._worker.ask(False)
+        self._checked = float("-inf")
+        self._worker.wake()
 
     def stop(self) -> None:
         """End, without waiting for anything."""
@@ -178,7 +179,7 @@ class Watch:
             self._checked = now
         if wanted or self._watcher is None or self._is_due:
             self._look(everything=bool(wanted))
-        elif checks or wanted is not None:
+        elif checks:
             self._offer(self._catalogue.refresh_marks())
         now = time.monotonic()
         # Both once after something was published, and not too often.

@@ -114,6 +114,23 @@ async def test_a_key_opens_the_session(program: Program, claude_home: ClaudeHome
         assert main.sessions.highlighted is not None and main.sessions.highlighted.tip.session_id == one.stem
 
 
+async def test_a_session_is_opened_from_sessions_of_one_cost(program: Program, claude_home: ClaudeHome) -> None:
+    """The costs, where that list had been begun from, were on top."""
+    file = claude_home.session("remove it")
+    call(file)
+    claude_home.process(file.stem, "waiting", waitingFor="permission prompt")
+    async with program(claude_home.home, size=(120, 30), attention=True) as pilot:
+        main = main_of(pilot)
+        await until(pilot, lambda: "? 1 needs you" in screen_text(pilot))
+        main.show_only("model:m", [f"claude:{file.stem}"], lambda: main.app.push_screen("nowhere"))
+        await until(pilot, lambda: main.sessions.is_filtered)
+        await pilot.press("A")
+        await until(pilot, lambda: isinstance(pilot.app.screen, AttentionScreen) and "rm -rf" in screen_text(pilot))
+        await pilot.press("enter")
+        await until(pilot, lambda: main.is_active and main.parts.is_reading)
+        assert not main.sessions.is_filtered
+
+
 async def test_the_evidence_says_which_sign_contradicts(program: Program, claude_home: ClaudeHome) -> None:
     one = claude_home.session("Clear the build")
     claude_home.say(one, "user", "And the cache")  # a call that has no result contradicts nothing: it may wait

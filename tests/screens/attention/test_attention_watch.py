@@ -31,12 +31,14 @@ async def test_who_waits_is_counted_in_the_header(program: Program, claude_home:
 
 
 async def test_marks_that_cannot_be_kept_are_said_once(program: Program, claude_home: ClaudeHome) -> None:
-    claude_home.session("remove it")
+    one = claude_home.session("remove it").stem
     marks = Path(os.environ["HOME"]) / ".local" / "state" / "hermes-tui" / "marks.db"
     marks.mkdir(parents=True)
     async with program(claude_home.home, size=(120, 30), attention=True) as pilot:
         await until(pilot, lambda: "cannot be kept" in screen_text(pilot))
         assert "remove it" in screen_text(pilot)
+        claude_home.process(one, "waiting", waitingFor="permission prompt")
+        await until(pilot, lambda: "? 1 needs you" in screen_text(pilot))  # states are looked at all the same
 
 
 async def test_what_was_seen_is_kept_as_soon_as_it_can_be(program: Program, claude_home: ClaudeHome) -> None:

@@ -187,6 +187,16 @@ async def test_what_lies_behind_another_screen_is_not_seen(program: Program, unr
         await until(pilot, lambda: len(seen()) == 1)
 
 
+async def test_what_was_seen_in_another_program_is_seen_here(program: Program, unread_home: ClaudeHome) -> None:
+    async with program(unread_home.home, size=(80, 24), attention=True) as pilot:
+        await until(pilot, lambda: len(rows_with_bar(pilot)) == 3)
+        one = main_of(pilot).snapshot.sessions[0]
+        other = MarkStore(marks())
+        other.see(one.unified_id, one.updated_at)
+        other.close()
+        await until(pilot, lambda: len(rows_with_bar(pilot)) == 2)
+
+
 async def test_a_file_of_marks_that_is_kept_by_another_stops_no_key(
     program: Program, unread_home: ClaudeHome
 ) -> None:

@@ -35,7 +35,7 @@ from hermes_tui.tui.widgets.transcript.pane import TranscriptPane
 from hermes_tui.tui.workers.session_reader import SessionReader
 
 if TYPE_CHECKING:
-    from hermes_tui.attention.monitor import AttentionReport
+    from hermes_tui.attention.report import AttentionReport
     from hermes_tui.tui.workers.lane_watch import LaneNews
 
 __all__ = ["MainScreen"]

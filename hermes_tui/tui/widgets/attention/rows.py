@@ -15,7 +15,7 @@ from hermes_tui.tui.widgets.states import State, attention_state
 from hermes_tui.tui.widgets.styled import Part
 
 if TYPE_CHECKING:
-    from hermes_tui.attention.monitor import Attended, AttentionReport
+    from hermes_tui.attention.report import Attended, AttentionReport
     from session_adapters.model import SessionSummary
 
 __all__ = ["AttentionRow", "attention_rows", "doing_words", "row_parts"]

@@ -10,7 +10,7 @@ from hermes_tui.display import age, safe
 from hermes_tui.tui.widgets.states import State, state_of
 
 if TYPE_CHECKING:
-    from hermes_tui.attention.monitor import Attended
+    from hermes_tui.attention.report import Attended
     from hermes_tui.tui.widgets.session_list.conversation import Conversation
 
 __all__ = ["ShownStates"]

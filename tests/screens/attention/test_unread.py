@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -53,6 +53,11 @@ def rows_with_bar(pilot: Pilot[None]) -> list[str]:
 def marked(pilot: Pilot[None]) -> list[str]:
     """What came while nobody was there, and the lines that tell what is new, from top to bottom."""
     return re.findall("Drawn while|new since|once more", screen_text(pilot))
+
+
+def unread(pilot: Pilot[None]) -> Mapping[str, float]:
+    """What the program takes for unread."""
+    return main_of(pilot).sessions.states.unread
 
 
 @pytest.fixture
@@ -195,6 +200,40 @@ async def test_what_was_seen_in_another_program_is_seen_here(program: Program, u
         other.see(one.unified_id, one.updated_at)
         other.close()
         await until(pilot, lambda: len(rows_with_bar(pilot)) == 2)
+
+
+@pytest.mark.parametrize(
+    ("width", "away", "back"),
+    [
+        (80, ("escape", "k"), ("u", "enter")),
+        (80, ("escape", "backslash", *"remove"), ("escape", "u", "enter")),
+        (160, ("escape", "plus", "k"), ("u", "underscore")),
+        (160, ("backslash", *"remove"), ("escape",)),
+        (160, ("A", "j"), ("escape",)),
+        (160, ("y",), ("escape",)),
+    ],
+    ids=["list", "search", "zoomed list", "search beside", "attention", "dialog"],
+)
+async def test_what_grows_out_of_sight_is_new_to_whoever_comes_back(
+    program: Program, claude_home: ClaudeHome, width: int, away: tuple[str, ...], back: tuple[str, ...]
+) -> None:
+    path = claude_home.session("draw totals")
+    began(claude_home.start + timedelta(hours=1))
+    claude_home.session("remove it")
+    async with program(claude_home.home, size=(width, 30), attention=True) as pilot:
+        await pilot.press("j", "enter")
+        await until(pilot, lambda: "Answer 0 to draw totals" in screen_text(pilot))
+        await pilot.press(*away)
+        claude_home.start += timedelta(hours=1, minutes=30)
+        claude_home.say(path, "assistant", "Drawn while you were away")
+        await until(pilot, lambda: unread(pilot))
+        await pilot.press("ctrl+l")
+        await pilot.pause(1.2)
+        assert seen() == {}
+        await pilot.press(*back)
+        await until(pilot, lambda: marked(pilot)[:2] == ["new since", "Drawn while"])
+        await until(pilot, lambda: seen() and not unread(pilot))
+        assert "new since" in screen_text(pilot)
 
 
 async def test_a_file_of_marks_that_is_kept_by_another_stops_no_key(

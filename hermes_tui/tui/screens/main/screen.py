@@ -103,6 +103,9 @@ class MainScreen(CurrentSize[None]):
             self.status.show_detail()
         self._first = Forest()
         self.status.show_hints()
+        look = lambda _: self.transcript.unread.consider()  # noqa: E731  (the transcript may be in sight again)
+        self.screen_layout_refresh_signal.subscribe(self, look)
+        self.watch(self, "stack_updates", look, init=False)
         if not self.parts.clock.is_fixed:
             self.set_interval(_MINUTE, self._tick)
 

@@ -46,7 +46,7 @@ class UnreadController:
             self.consider()
 
     def consider(self) -> None:
-        """Another session is shown, there is more of it, or somebody came back."""
+        """Another session is shown, there is more of it, it came into sight, or somebody came back."""
         pane, states = self._parts.pane, self._parts.sessions.states
         self._told = {name: newest for name, newest in self._told.items() if name in states.unread}
         opened, summary = pane.opened, pane.summary
@@ -55,18 +55,20 @@ class UnreadController:
         is_other = self._divided is None or self._divided() is not opened
         if is_other:
             self._look.stop()
-        if summary.unified_id in states.unread and (is_other or not self._is_there):
+        if summary.unified_id in states.unread and (is_other or not self._sees):
             since, before = datetime.fromtimestamp(states.unread[summary.unified_id], UTC), opened.view.since
             if before is None or since > before:  # what was seen meanwhile is not new to whoever comes back again
                 opened.view.mark_new(since)
                 pane.settle()
         self._divided = ref(opened)
-        if self._is_there and self._unread_parts():
+        if self._sees and self._unread_parts():
             self._look.start_once()
 
     @property
-    def _is_there(self) -> bool:
-        return self._now() - self._touched < (_READING if self._parts.is_reading else _BESIDE)
+    def _sees(self) -> bool:
+        """Somebody is there, and has the transcript in sight."""
+        is_there = self._now() - self._touched < (_READING if self._parts.is_reading else _BESIDE)
+        return is_there and self._parts.screen.is_active and bool(self._parts.pane.region.area)
 
     def _unread_parts(self) -> Sequence[SessionSummary]:
         """Of the conversation that is shown."""
@@ -79,7 +81,7 @@ class UnreadController:
         return [one for one in conversation.parts if one.unified_id in unread]
 
     def _looked(self) -> None:
-        if self._parts.screen.is_active and self._parts.pane.region.area and self._is_there:
+        if self._sees:
             self._see(self._unread_parts())
 
     def _see(self, sessions: Sequence[SessionSummary]) -> None:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Mapping
+import subprocess
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager
 from datetime import datetime, timedelta
 from pathlib import Path
+from typing import cast
 
 import apsw
 import pytest
@@ -15,6 +17,7 @@ from textual.pilot import Pilot
 
 from claude_lines import ClaudeHome
 from hermes_tui.sessions.mark_store import MarkStore
+from hermes_tui.tui.app import HermesApp
 from hermes_tui.tui.screens.attention import AttentionScreen
 from hermes_tui.tui.screens.main.all_seen import AllSeenScreen
 from hermes_tui.tui.screens.main.unread import UnreadController
@@ -68,6 +71,14 @@ def unread_home(claude_home: ClaudeHome) -> ClaudeHome:
     claude_home.session("remove it")
     claude_home.session("mend it")
     return claude_home
+
+
+@pytest.fixture
+def agent() -> Iterator[subprocess.Popen[bytes]]:
+    """A process that is at a session."""
+    with subprocess.Popen(["sleep", "600"]) as process:
+        yield process
+        process.kill()
 
 
 async def test_looking_marks_it_read_and_the_line_stays(program: Program, unread_home: ClaudeHome) -> None:
@@ -134,6 +145,28 @@ async def test_what_is_new_again_is_marked_read_again(program: Program, unread_h
         await until(pilot, lambda: len(rows_with_bar(pilot)) == 3)
         main.transcript.unread.mark_read()
         await until(pilot, lambda: len(rows_with_bar(pilot)) == 2)
+
+
+async def test_what_dies_in_the_look_that_counts_it_as_seen_can_be_marked_read(
+    program: Program, claude_home: ClaudeHome, agent: subprocess.Popen[bytes]
+) -> None:
+    path = claude_home.session("draw totals")
+    claude_home.say(path, "user", "Go on")
+    began(claude_home.start)
+    claude_home.process(path.stem, "busy", pid=agent.pid)
+    async with program(claude_home.home, size=(80, 24), attention=True) as pilot:
+        await until(pilot, lambda: "working" in screen_text(pilot) and len(rows_with_bar(pilot)) == 1)
+        other = apsw.Connection(str(marks()))
+        other.execute("BEGIN IMMEDIATE")  # that it was seen has to wait
+        await pilot.press("U")
+        agent.kill()
+        agent.wait()
+        await until(pilot, lambda: not cast(HermesApp, pilot.app).manager.catalogue.processes)
+        other.execute("ROLLBACK")
+        other.close()
+        await until(pilot, lambda: "gone" in screen_text(pilot) and len(rows_with_bar(pilot)) == 1)
+        await pilot.press("U")
+        await until(pilot, lambda: not rows_with_bar(pilot))
 
 
 async def test_a_key_marks_one_read_without_opening_it(program: Program, unread_home: ClaudeHome) -> None:

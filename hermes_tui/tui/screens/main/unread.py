@@ -27,14 +27,12 @@ reads."""
 
 
 class UnreadController:
-    """Owns what is known of the person: when the latest key came, and what was looked at."""
+    """Owns what is known of the person: when the latest key came, and since when what is shown is looked at."""
 
     def __init__(self, parts: MainParts, now: Callable[[], float] = time.monotonic) -> None:
         self._parts = parts
         self._now = now
         self._touched = -_READING  # whoever starts a program may look at another
-        self._told: dict[str, datetime] = {}
-        """Unified id of a session that was looked at → its newest message then; until it is known to be read."""
         self._divided: ReferenceType[OpenTranscript] | None = None
         """What is shown, once it is known whether something in it is new. It is not kept for that."""
         self._look = Delay(parts.screen, self._looked, _LOOKS)
@@ -48,7 +46,6 @@ class UnreadController:
     def consider(self) -> None:
         """Another session is shown, there is more of it, it came into sight, or somebody came back."""
         pane, states = self._parts.pane, self._parts.sessions.states
-        self._told = {name: newest for name, newest in self._told.items() if name in states.unread}
         opened, summary = pane.opened, pane.summary
         if summary is None or self._parts.program.attention is None:
             return
@@ -86,9 +83,7 @@ class UnreadController:
 
     def _see(self, sessions: Sequence[SessionSummary]) -> None:
         for one in sessions:
-            if self._told.get(one.unified_id) != one.updated_at:
-                self._told[one.unified_id] = one.updated_at
-                self._parts.program.see(one)
+            self._parts.program.see(one)
 
     # Keys --------------------------------------------------------------------------------------------------
 

@@ -13,6 +13,7 @@ from typing import cast
 
 import apsw
 import pytest
+from textual import events
 from textual.pilot import Pilot
 
 from claude_lines import ClaudeHome
@@ -265,6 +266,24 @@ async def test_what_grows_out_of_sight_is_new_to_whoever_comes_back(
         assert seen() == {}
         await pilot.press(*back)
         await until(pilot, lambda: marked(pilot)[:2] == ["new since", "Drawn while"])
+        await until(pilot, lambda: seen() and not unread(pilot))
+        assert "new since" in screen_text(pilot)
+
+
+async def test_whoever_looks_at_another_window_sees_nothing(program: Program, claude_home: ClaudeHome) -> None:
+    """Where the terminal tells of it, and until it has the focus again."""
+    path = claude_home.session("draw totals")
+    began(claude_home.start + timedelta(hours=1))
+    async with program(claude_home.home, size=(80, 24), attention=True) as pilot:
+        await pilot.press("enter")
+        await until(pilot, lambda: "Answer 0 to draw totals" in screen_text(pilot))
+        pilot.app.post_message(events.AppBlur())
+        claude_home.start += timedelta(hours=1, minutes=30)
+        claude_home.say(path, "assistant", "Drawn while you were away")
+        await until(pilot, lambda: unread(pilot) and marked(pilot) == ["new since", "Drawn while"])
+        await pilot.pause(1.2)
+        assert seen() == {}
+        pilot.app.post_message(events.AppFocus())
         await until(pilot, lambda: seen() and not unread(pilot))
         assert "new since" in screen_text(pilot)
 

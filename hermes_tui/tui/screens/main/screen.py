@@ -106,6 +106,7 @@ class MainScreen(CurrentSize[None]):
         look = lambda _: self.transcript.unread.consider()  # noqa: E731  (the transcript may be in sight again)
         self.screen_layout_refresh_signal.subscribe(self, look)
         self.watch(self, "stack_updates", look, init=False)
+        self.watch(self.app, "app_focus", lambda _: self.transcript.unread.touched(), init=False)
         if not self.parts.clock.is_fixed:
             self.set_interval(_MINUTE, self._tick)
 

@@ -38,7 +38,7 @@ class UnreadController:
         self._look = Delay(parts.screen, self._looked, _LOOKS)
 
     def touched(self) -> None:
-        """Somebody pressed a key or moved the mouse."""
+        """Somebody pressed a key, moved the mouse, or came to the terminal or left it."""
         self._touched = self._now()
         if self._parts.sessions.states.unread:
             self.consider()
@@ -64,7 +64,8 @@ class UnreadController:
     @property
     def _sees(self) -> bool:
         """Somebody is there, and has the transcript in sight."""
-        is_there = self._now() - self._touched < (_READING if self._parts.is_reading else _BESIDE)
+        recent = self._now() - self._touched < (_READING if self._parts.is_reading else _BESIDE)
+        is_there = recent and self._parts.program.app_focus  # of which a terminal may tell nothing: then it is True
         return is_there and self._parts.screen.is_active and bool(self._parts.pane.region.area)
 
     def _unread_parts(self) -> Sequence[SessionSummary]:

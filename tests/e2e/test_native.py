@@ -6,8 +6,10 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 
+import apsw
 import pytest
 
 from claude_lines import ClaudeHome
@@ -15,7 +17,7 @@ from standins import StandIns
 from support import PATIENCE
 from system_programs import required_program
 from terminal import Terminal
-from tmuxes import Tmux
+from tmuxes import Tmux, until
 
 pytestmark = [pytest.mark.e2e, pytest.mark.needs("tmux")]
 
@@ -101,6 +103,25 @@ def test_here_and_back_to_the_same_place(bare: Tmux, programs: StandIns, home: C
 def _cursor_line(text: str) -> list[str]:
     """The list, and the detail line, which tells where the cursor is; without what grows with time."""
     return [line for line in text.splitlines() if "n2x" in line]
+
+
+def test_who_worked_in_a_session_here_has_seen_it(bare: Tmux, programs: StandIns, home: ClaudeHome) -> None:
+    programs.add("claude", waits=True)
+    _third(bare)
+    bare.type("r")
+    bare.until("claude --resume")
+    bare.agree("y")
+    bare.until("READY claude")
+    (path,) = [path for path in home.projects.rglob("*.jsonl") if "n2x" in path.read_text()]
+    home.start = datetime.now(UTC)
+    home.say(path, "user", "And now this")
+    home.say(path, "assistant", "Done, as you have seen")
+    bare.keys("Enter")
+    bare.until("↵ open", "Session n4x", absent="READY")
+    marks = apsw.Connection(str(home.home / ".local" / "state" / "hermes-tui" / "marks.db"))
+    marks.set_busy_timeout(5000)
+    until(lambda: marks.execute("SELECT id FROM seen").get == f"claude:{path.stem}")
+    bare.until("↵ open", absent="needs you")
 
 
 def test_ctrl_c_ends_the_program_and_not_us(bare: Tmux, programs: StandIns) -> None:

@@ -337,7 +337,14 @@ class SessionActions:
         if code:
             how = f"was ended by signal {-code}" if code < 0 else f"ended with exit code {code}"
             self._tell(f"{start.label} {how}.", bad=True)
+        elif start.verb == "resume":
+            self._run(partial(self._seen_there, start))
         self._program.action_refresh()
+
+    async def _seen_there(self, start: Start) -> None:
+        for one in await in_thread(self._program.manager.matches, start.agent, start.session_id):
+            if one.session_id == start.session_id:
+                self._program.see(one)
 
     def _tell(self, text: str, *, bad: bool = False) -> None:
         self._program.notify(safe(text), severity="error" if bad else "information", timeout=10)

@@ -14,7 +14,7 @@ import sys
 import time
 from codecs import getincrementaldecoder
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, Literal
 
 from textual import constants
 from textual._parser import ParseError
@@ -95,7 +95,8 @@ class TerminalDriver(LinuxDriver):
             self._file = patient(sys.__stderr__)
         self._doorbell, self._button = os.pipe()
         self._skipped = ""
-        self._is_to_go_on = False
+        self._wanted: Literal["", "stop", "go on"] = ""
+        """By the last signal, as long as it was not done."""
         self._is_restarting = False
         self._half_read: tuple[XTermParser, Callable[[bytes], str], PasteFilter] | None = None
         """Half a key that the thread before has read: an Escape of which it is not known yet whether more follows."""
@@ -107,27 +108,37 @@ class TerminalDriver(LinuxDriver):
     def _sigtstp_application(self, *_: object) -> None:
         """Ctrl-Z. A signal interrupts the program anywhere, also while it puts something into the queue of what is to
         be written: to close that here would wait for ever, or lose what is written. So the event loop does it."""
-        if self._auto_restart and not self._loop.is_closed():
+        self._wanted = "stop"
+        if self._button < 0 or self._loop.is_closed():  # the terminal is given back, and the event loop stands still
+            os.kill(os.getpid(), signal.SIGSTOP)
+        else:
             self._loop.call_soon_threadsafe(self._stop)
-        else:  # another program has the terminal, and the event loop stands still, or it is over
-            super()._sigtstp_application()
 
     def _sigcont_application(self, *_: object) -> None:
-        self._is_to_go_on = True
+        self._wanted = "go on"
         if not self._loop.is_closed():
             self._loop.call_soon_threadsafe(self._go_on)
 
     def _stop(self) -> None:
-        self._is_to_go_on = False
-        super()._sigtstp_application()
-        while not self._is_to_go_on:  # another thread may take the signal: this one runs on for a moment
+        """Once, however often it was asked for before it goes on."""
+        if self._wanted != "stop":
+            return
+        self.suspend_application_mode()
+        self._must_signal_resume = True
+        if self._wanted == "stop":  # and not continued meanwhile
+            os.kill(os.getpid(), signal.SIGSTOP)
+        # Another thread may take the signal: this one runs on for a moment. And a stop right after SIGCONT takes that
+        # away: the handler of the stop, which comes in here, stops the program again.
+        while self._wanted == "stop":
             time.sleep(_STEP)
         self._go_on()
 
     def _go_on(self) -> None:
         """Once, however often it was continued meanwhile."""
-        is_wanted, self._is_to_go_on = self._is_to_go_on, False
-        if is_wanted and self._auto_restart and self._app.is_running:
+        if self._wanted != "go on":
+            return
+        self._wanted = ""
+        if self._auto_restart and self._app.is_running:
             self.start_application_mode()
             self._app.refresh()  # whoever had the terminal meanwhile has written on it
 

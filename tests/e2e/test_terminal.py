@@ -199,6 +199,31 @@ def test_to_be_suspended_gives_the_terminal_back_until_it_goes_on(start: Start) 
     assert terminal.wait() == 0
 
 
+def test_one_signal_brings_it_back_however_often_it_was_stopped(start: Start) -> None:
+    """A stop takes the SIGCONT away that came just before: the program waited for that, with the terminal given back,
+    and was stopped only when the next one had come."""
+    terminal = start()
+    state = Path(f"/proc/{terminal.pid}/stat")
+
+    def is_stopped() -> bool:
+        return state.read_text().rpartition(")")[2].split()[0] == "T"
+
+    for number in range(5):
+        terminal.send(f"/n{number + 10}x")
+        terminal.signal(signal.SIGTSTP)
+        terminal.until(is_stopped)
+        for _ in range(3):
+            terminal.signal(signal.SIGCONT)
+            terminal.signal(signal.SIGTSTP)
+            terminal.until(is_stopped)
+        terminal.signal(signal.SIGCONT)
+        terminal.until(" 1 of 40")
+        terminal.send("\x1b")
+        terminal.until(lambda: "40 sessions" in terminal.text and "of 40" not in terminal.text)
+    terminal.send("q")
+    assert terminal.wait() == 0
+
+
 def test_half_a_key_is_not_lost_when_it_goes_on(start: Start) -> None:
     """An Escape is half a key until nothing has followed it for a while."""
     terminal = start()

@@ -9,18 +9,21 @@ ever.
 from __future__ import annotations
 
 import os
+import select
 import signal
 import subprocess
 import sys
 import termios
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 __all__ = ["run_here"]
 
-_OURS = (signal.SIGINT, signal.SIGQUIT)
+_CAUGHT = (signal.SIGINT, signal.SIGQUIT, signal.SIGCHLD)
+"""The program's own, and that which tells of its end."""
 _RESET = b"\x1b[?1000;1002;1003;1006;2004;1l\x1b>\x1b[0m\x1b[?25h"
 """Mouse, bracketed paste, application keys and colours off, cursor on: what a killed program leaves behind."""
 
@@ -41,16 +44,18 @@ def run_here(
     program cannot be started.
     """
     # Caught and passed over, not ignored: what is ignored, the program would inherit.
-    before = {number: signal.signal(number, lambda which, frame: None) for number in _OURS}
+    before = {number: signal.signal(number, lambda which, frame: None) for number in _CAUGHT}
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGCHLD])  # whoever started us may have kept it back
     try:
         mode: list[Any] | None = termios.tcgetattr(0)
     except (termios.error, OSError):  # no terminal, so there is no mode to be put back
         mode = None
     began = time.monotonic()
     try:
-        code = subprocess.run(  # noqa: S603  (argv, no shell)
-            list(argv), executable=program, cwd=cwd, env=variables, check=False
-        ).returncode
+        with _signals_wake() as wait:
+            child = subprocess.Popen(list(argv), executable=program, cwd=cwd, env=variables)  # noqa: S603  (no shell)
+            while (code := child.poll()) is None:
+                wait()
         # Before its words are read, too: in the mode that it left, Enter may not be a newline.
         _restore(mode)
         if code and time.monotonic() - began < patience:
@@ -60,6 +65,30 @@ def run_here(
         _restore(mode)
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+@contextmanager
+def _signals_wake() -> Iterator[Callable[..., Sequence[int]]]:
+    """What waits for a signal, or for something to read in the descriptors that it is given, and tells which have it.
+
+    The system may give a signal to any thread, and Python's handlers run in this one: it must not sleep on.
+    """
+    woken, wake = os.pipe()
+    os.set_blocking(wake, False)
+    before = signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
+
+    def wait(*fds: int) -> Sequence[int]:
+        ready, _, _ = select.select([woken, *fds], [], [])
+        if woken in ready:
+            os.read(woken, 1024)
+        return ready
+
+    try:
+        yield wait
+    finally:
+        signal.set_wakeup_fd(before)
+        os.close(wake)
+        os.close(woken)
 
 
 def _restore(mode: list[Any] | None) -> None:
@@ -78,8 +107,9 @@ def _let_read(name: str, code: int, afterwards: str) -> None:
     how = f"was ended by signal {-code}" if code < 0 else f"ended with exit code {code}"
     try:
         os.write(1, f"\r\n[{name} {how}; Enter {afterwards}]".encode())
-        while os.read(0, 1024)[-1:] not in (b"\n", b""):
-            pass
+        with _signals_wake() as wait:
+            while 0 not in wait(0) or os.read(0, 1024)[-1:] not in (b"\n", b""):
+                pass
     except OSError:
         pass  # nobody is there to press it
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import base64
+import ctypes
 import json
 import re
+import signal
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -78,6 +80,22 @@ def test_a_pager_and_an_editor_get_the_terminal_and_give_it_back(
     terminal.until("Session n36x")
     terminal.send("q")
     assert terminal.wait() == 0
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGHUP, 129)])
+def test_whichever_thread_takes_a_signal_it_ends_while_an_editor_has_the_terminal(
+    start: Start, stand_in: tuple[str, Path], number: signal.Signals, code: int
+) -> None:
+    """The thread that runs the handlers waited for the editor's end alone."""
+    command, record = stand_in
+    terminal = start(variables={"EDITOR": command, "RECORD": str(record)})
+    terminal.send("v")
+    terminal.until("STAND-IN READY")
+    other = max(int(thread.name) for thread in Path(f"/proc/{terminal.pid}/task").iterdir())
+    assert other != terminal.pid
+    assert ctypes.CDLL(None).tgkill(terminal.pid, other, number) == 0
+    assert terminal.wait() == code
+    assert terminal.mode() == terminal.before
 
 
 def test_copied_text_goes_out_as_osc_52(start: Start) -> None:

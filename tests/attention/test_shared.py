@@ -52,11 +52,34 @@ def test_of_a_program_that_was_killed_nothing_is_believed(tmp_path: Path) -> Non
         assert shared_counts(path) is None
 
 
+def test_of_a_program_that_is_stopped_nothing_is_believed(tmp_path: Path) -> None:
+    """It keeps its lock, and sees nothing of what changes."""
+    path = tmp_path / "attention.json"
+    with subprocess.Popen([sys.executable, "-c", KEEP, str(path)], stdout=subprocess.PIPE, text=True) as program:
+        assert program.stdout is not None and program.stdout.readline() == "kept\n"
+        try:
+            os.kill(program.pid, signal.SIGSTOP)
+            os.waitid(os.P_PID, program.pid, os.WSTOPPED)
+            assert shared_counts(path) is None
+            os.kill(program.pid, signal.SIGCONT)
+            os.waitid(os.P_PID, program.pid, os.WCONTINUED)
+            assert shared_counts(path) == {"need": 7}
+        finally:
+            program.kill()
+
+
 def test_what_is_no_counts_is_not_believed(tmp_path: Path) -> None:
     path = tmp_path / "attention.json"
     shared = SharedCounts(path)
     shared.keep({"need": 1})
-    for data in (b"", b"{", b'{"need": "\\u001b[31m"}', b"[]", b'{"need": 1}' + b" " * 20_000):
+    for data in (
+        b"",
+        b"{",
+        b'{"need": 1}',
+        b"[]",
+        b'{"pid": 1, "counts": {"need": "\\u001b[31m"}}',
+        b'{"pid": 1, "counts": {"need": 1}}' + b" " * 20_000,
+    ):
         path.write_bytes(data)
         assert shared_counts(path) is None
     shared.close()

@@ -33,7 +33,7 @@ __all__ = [
     "save",
 ]
 
-_MAGIC = b"hermes-tui catalogue 8\n"
+_MAGIC = b"hermes-tui catalogue 9\n"
 _SUMS, _PICTURED, _LISTED = range(3)
 """Numbers of the parts; from the last one on there are entries."""
 TOGETHER = 1000
@@ -84,6 +84,13 @@ class CachedSource(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     def is_counted(self) -> bool:
         """Whether `calls` has those of all its sessions."""
         return not self.summaries or (self.calls is not None and not self.uncounted and not self.call_problems)
+
+    @property
+    def reading(self) -> int:
+        """Changes with `calls`, the same in each process. Of a source of many sessions it does not: which of those
+        changed is in `uncounted`."""
+        many = not self.source.session_id and len(self.summaries) > 1
+        return hash((() if many else self.source.stamp, bool(self.call_problems)))
 
     def counts(self, session_id: str) -> bool:
         """Whether `calls` has those of a session, as they are now."""

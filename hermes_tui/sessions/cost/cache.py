@@ -27,11 +27,10 @@ from hermes_tui.sessions.cost.aggregate import Accounts
 from hermes_tui.sessions.cost.call_reader import CallsQuestion, ask_helper, read_calls
 from hermes_tui.sessions.cost.prices import Prices
 from hermes_tui.sessions.cost.runs import Run, RunIndex, index_files, read_index
-from hermes_tui.sessions.cost.session_sources import CountedAt, ListedSessions, counted_at
+from hermes_tui.sessions.cost.session_sources import CountedAt, counted_at, sources_of
 from hermes_tui.sessions.cost.summary import SpendPrices, SpendRow, SpendSummary
 from hermes_tui.sessions.index.source_state import Key, key_of
 from session_adapters.model import Cost, SessionSummary, unified_id
-from session_adapters.text import scrub
 from session_adapters.usage import Usage
 
 __all__ = ["NOT_TWICE", "CostCache"]
@@ -96,11 +95,7 @@ class CostCache:
             entries, listed = self._listed()
             runs = self._read_index(listed).by_session()
             found = {one.unified_id: one for one in sessions}
-            paths = {one.path for one in sessions}
-            for one in entries:
-                if any(unified_id(one.source.agent, name) in found for name in (*one.callers, *one.names)):
-                    paths.add(scrub(one.source.path))
-            wanted = [one for one in entries if scrub(one.source.path) in paths]
+            wanted = sources_of(entries, sessions)
             counted = read_calls(wanted, self._adapters, self._catalogue.seconds)
             self._catalogue.update(zip(wanted, counted, strict=True))
             before = {id(one): old for one, old in zip(counted, wanted, strict=True)}
@@ -118,6 +113,7 @@ class CostCache:
                 told = replace(
                     sheet,
                     own={**{name: cost for name, cost in sheet.own.items() if name not in stale}, **costs},
+                    made_of={**sheet.made_of, **{name: there[name][0].reading for name in costs}},
                     runs={**sheet.runs, **{name: len(runs.get(name, ())) for name in costs}},
                     edition=self.prices.edition,
                     tariffs=dict(self.prices.found),  # so that the next run needs no list of prices
@@ -173,18 +169,17 @@ class CostCache:
             if sheet.edition != self.prices.edition:
                 return {}
             runs = self._read_index(sessions).by_session()
-            listed = ListedSessions(one for one in sessions if one.unified_id in sheet.own)
-            found: dict[str, Cost | None] = {}
-            changed: set[str] = set()
-            for entry in self._catalogue.entries() if listed else ():
-                for summary in entry.summaries:
-                    session = listed.find(entry.source, summary.session_id)
-                    if session is not None:
-                        name = session.unified_id
-                        found[name] = sheet.own[name]
-                        if not entry.counts(summary.session_id) or len(runs.get(name, ())) != sheet.runs.get(name, 0):
-                            changed.add(name)
-            return {name: cost for name, cost in found.items() if name not in changed}
+            kept = {one.unified_id for one in sessions if one.unified_id in sheet.own}
+            entries, listed = self._listed()
+            there = counted_at(sources_of(entries, sessions), listed)[0] if kept else {}
+            return {
+                name: sheet.own[name]
+                for name, (entry, own) in there.items()
+                if name in kept
+                and entry.counts(own)
+                and entry.reading == sheet.made_of.get(name)
+                and len(runs.get(name, ())) == sheet.runs.get(name, 0)
+            }
 
     def tags(self, sessions: Sequence[SessionSummary]) -> Mapping[tuple[str, str], tuple[str, ...]]:
         """(agent, session id) → tags that agent-mux's run index has for it."""
@@ -267,9 +262,12 @@ class CostCache:
         told = {name: one for name, one in chosen.items() if one[0].calls or name in runs}
         self._books = {name: self._book(by_id[name], *one, runs.get(name, ())) for name, one in told.items()}
         own = {name: book.cost for name, book in self._books.items()}
+        made_of = {name: entry.reading for name, (entry, at) in chosen.items() if entry.counts(at)}
         if before.edition == self.prices.edition:
             looked = {one.agent for one in sessions}
-            own.update(item for item in before.own.items() if item[0].partition(":")[0] not in looked)
+            others = [name for name in before.own if name.partition(":")[0] not in looked]
+            own.update((name, before.own[name]) for name in others)
+            made_of.update((name, before.made_of[name]) for name in others if name in before.made_of)
         problems = [one for entry in entries for one in (*entry.unread, *entry.call_problems)]
         left = sum(not (entry.is_counted or entry.call_problems) for entry in entries)
         return SpendSummary(
@@ -277,6 +275,7 @@ class CostCache:
             left=left,
             rows=self._rows(sorted((by_id[name] for name in self._books), key=_owner), chosen, runs),
             own={**dict.fromkeys(chosen), **own},
+            made_of=made_of,
             copies=frozenset(copies),
             runs={name: len(some) for name, some in runs.items() if name not in copies},
             tags={unified_id(*name): tags for name, tags in index.tags().items()},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable
 
 from hermes_tui.sessions.catalogue.cache import CachedSource
@@ -9,7 +10,7 @@ from session_adapters.base import Source
 from session_adapters.model import SessionSummary, unified_id
 from session_adapters.text import scrub
 
-__all__ = ["CountedAt", "ListedSessions", "counted_at"]
+__all__ = ["CountedAt", "ListedSessions", "counted_at", "sources_of"]
 
 CountedAt = tuple[CachedSource, str]
 """A source, and the name that a session has there."""
@@ -24,9 +25,6 @@ class ListedSessions:
         self._by_path: dict[tuple[str, str], list[SessionSummary]] = {}
         for one in self._by_id.values():
             self._by_path.setdefault((one.agent, one.path), []).append(one)
-
-    def __bool__(self) -> bool:
-        return bool(self._by_id)
 
     def find(self, source: Source, session_id: str) -> SessionSummary | None:
         """The session that the source has under that id."""
@@ -58,3 +56,18 @@ def counted_at(
             elif unified not in chosen or session.path == scrub(source.path):
                 chosen[unified] = entry, name
     return chosen, copies
+
+
+def sources_of(entries: Iterable[CachedSource], sessions: Iterable[SessionSummary]) -> list[CachedSource]:
+    """Every source that says something of one of these sessions, and the others in the same files."""
+    names: dict[str, set[str]] = defaultdict(set)
+    paths: set[str] = set()
+    for one in sessions:
+        names[one.agent].add(one.session_id)
+        paths.add(one.path)
+    told = [(scrub(entry.source.path), entry) for entry in entries]
+    for path, entry in told:
+        some = names.get(entry.source.agent)
+        if some is not None and not (some.isdisjoint(entry.callers) and some.isdisjoint(entry.names)):
+            paths.add(path)
+    return [entry for path, entry in told if path in paths]

@@ -60,6 +60,8 @@ class SpendSummary(SpendPrices, frozen=True, kw_only=True):
     rows: tuple[SpendRow, ...] = ()
     own: Mapping[str, Cost | None] = {}
     """Unified id → what the calls in a session's own record cost, those that another session has too among them."""
+    made_of: Mapping[str, int] = {}
+    """Unified id → `CachedSource.reading`, as it was when its `own` was added up; missing where not all was."""
     copies: frozenset[str] = frozenset()
     """Unified ids of sessions that an earlier agent reads from the same file: not counted again."""
     runs: Mapping[str, int] = {}

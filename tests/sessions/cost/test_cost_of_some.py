@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from hermes_tui.sessions.catalogue.cache import CachedSource
 from hermes_tui.sessions.manager import SessionManager
 from session_adapters.base import Environment, Report, Source
+from session_adapters.model import Cost
 from session_adapters.registry import adapter_class
 from session_adapters.usage import Usage
 from spending import Spender
@@ -222,3 +223,30 @@ def test_what_shares_a_file_with_what_was_printed_is_not_shown_as_it_was(
     listed = after.list()
     assert {one.unified_id: one.cost for one in listed}[asked.unified_id] == printed.cost
     assert other.unified_id in after.pending_costs(listed), "it was not added up again"
+
+
+@pytest.mark.parametrize("file", ["c2d77fac-*.jsonl", "rollout-*-01a1fd32-f807-*.jsonl"], ids=_AGENTS)
+@pytest.mark.parametrize("added_up", ["total", "exact"])
+def test_a_cost_of_before_a_file_grew_is_never_given(home: Path, tmp_path: Path, file: str, added_up: str) -> None:
+    """The exact reading of a partial session brought its calls along, with which the cost of before went as its."""
+    (path,) = home.rglob(file)
+    lines = path.read_bytes().splitlines(keepends=True)
+    kept = len(lines) * 2 // 3
+    path.write_bytes(b"".join(lines[:kept]))
+
+    def costs(cache: Path) -> dict[str, Cost | None]:
+        manager = manager_of(home, cache)
+        found = {one.unified_id: one.cost for one in manager.exact(manager.list())}
+        manager.catalogue.close()
+        return found
+
+    before = costs(tmp_path / "cache")
+    if added_up == "total":
+        manager_of(home, tmp_path / "cache").total_cost()
+    with path.open("ab") as written:
+        written.writelines(lines[kept:])
+    assert any(one.partial and one.path == str(path) for one in manager_of(home, tmp_path / "new").list())
+    now = costs(tmp_path / "new")
+    assert now != before
+    assert costs(tmp_path / "cache") == now
+    assert {one.unified_id: one.cost for one in manager_of(home, tmp_path / "cache").list()} == now

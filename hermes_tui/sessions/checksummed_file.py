@@ -37,7 +37,7 @@ def read_part(path: Path, magic: bytes, number: int) -> bytes | None:
 
 def read_parts(path: Path, magic: bytes, first: int = 0) -> Iterator[bytes | None]:
     """The parts from that number on, one in memory at a time; None for each that is not there as it was written, and
-    none behind a length that cannot be. Raises nothing."""
+    one None for all behind a length that cannot be, or behind zeros. Raises nothing."""
     try:
         with os.fdopen(open_own(path), "rb", buffering=0) as file:
             if file.read(len(magic)) != magic:
@@ -46,13 +46,17 @@ def read_parts(path: Path, magic: bytes, first: int = 0) -> Iterator[bytes | Non
             while len(header := file.read(_DIGEST + _LENGTH)) == _DIGEST + _LENGTH:
                 length = int.from_bytes(header[_DIGEST:], "little")
                 if length > size - file.tell():
+                    yield None
                     return
                 if number < first:
                     file.seek(length, os.SEEK_CUR)
                 else:
                     payload = file.read(length)
-                    yield payload if _digest(payload) == header[:_DIGEST] else None
+                    is_whole = _digest(payload) == header[:_DIGEST]
+                    yield payload if is_whole else None
                     del payload  # before the next one is read
+                    if not (is_whole or length):  # zeros, of which a sparse file may have a terabyte
+                        return
                 number += 1
     except OSError:  # only caches are kept so: what is missing is made again
         return

@@ -7,7 +7,7 @@ for the first picture; lists of `CachedSource`, one of which is in memory at a t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 
@@ -154,14 +154,18 @@ _LABELS = msgspec.msgpack.Decoder(_Labels)
 _NOTHING = FirstPicture()
 
 
-def load(path: Path, picture: FirstPicture = _NOTHING) -> Iterator[CachedSource]:
-    """The entries in the file, without those of damaged parts; none when it is missing or of another version. A
-    summary that equals the one in `picture` is that one, so that it is not in memory twice."""
+def load(
+    path: Path, picture: FirstPicture = _NOTHING, damaged: Callable[[], None] = lambda: None
+) -> Iterator[CachedSource]:
+    """The entries in the file, without those of damaged parts, of which each is told; none when it is missing or of
+    another version. A summary that equals the one in `picture` is that one, so that it is not in memory twice."""
     shown = {one.unified_id: one for one in picture.sessions}
-    for part in filter(None, read_parts(path, _MAGIC, _LISTED)):
+    for part in read_parts(path, _MAGIC, _LISTED):
         try:
-            entries = [_entry(raw, shown) for raw in _ENTRIES.decode(part)] if shown else _WHOLE.decode(part)
+            raw = part or b""
+            entries = [_entry(one, shown) for one in _ENTRIES.decode(raw)] if shown else _WHOLE.decode(raw)
         except (msgspec.MsgspecError, ValueError, RecursionError):  # its sources are read again, as if they were new
+            damaged()
             continue
         yield from entries
 

@@ -47,11 +47,12 @@ class SavedList:
         """What each source held then, of other agents than these as well; once."""
         self.is_loaded = True
         found = False
-        for entry in cache.load(self._path, self._picture or cache.FirstPicture()) if self._path else ():
+        picture = self._picture or cache.FirstPicture()
+        for entry in cache.load(self._path, picture, self.outdate) if self._path else ():
             found = found or entry.source.agent in agents
             yield entry
         if self._picture is not None and not self._picture.sessions:
-            self._is_outdated = found  # the picture is lost, or there was none yet
+            self._is_outdated = self._is_outdated or found  # the picture is lost, or there was none yet
 
     @property
     def sums(self) -> bytes:

@@ -15,6 +15,7 @@ import msgspec
 
 from hermes_tui.errors import EntryError
 from hermes_tui.lifecycle.lane_index.entry import SessionEntry
+from hermes_tui.lifecycle.lane_index.fields import Fields
 from hermes_tui.lifecycle.lane_index.index_file import IndexFile
 from hermes_tui.lifecycle.lane_index.rows import RoutingRow
 
@@ -78,6 +79,7 @@ def _lane(
         if row is not None:
             entry = SessionEntry.from_json(row.entry_json)
         elif in_file:
+            Fields({"its key": key}).text("its key")
             entry = SessionEntry.from_dict(members[key])
     except EntryError as error:
         fault = fault or str(error)

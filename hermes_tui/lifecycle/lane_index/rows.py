@@ -15,6 +15,7 @@ import msgspec
 
 from hermes_tui.lifecycle.lane_index.cells import as_bytes, json_of, text_of
 from hermes_tui.lifecycle.lane_index.peer import Peer
+from hermes_tui.lifecycle.state_db.connection.rows import clean
 from hermes_tui.lifecycle.state_db.connection.store import Store
 from hermes_tui.lifecycle.state_db.recoverable import (
     BOUNDARIES,
@@ -104,7 +105,7 @@ class StoredLanes:
     @classmethod
     def of(cls, connection: apsw.Connection) -> StoredLanes:
         """Through a connection of its own. Raises `apsw.Error`; `UnicodeDecodeError` for text that is no UTF-8."""
-        return cls(lambda sql, values: list(connection.execute(sql, tuple(values))))
+        return cls(lambda sql, values: list(connection.execute(sql, clean(values))))
 
     @classmethod
     def within(cls, store: Store) -> StoredLanes:

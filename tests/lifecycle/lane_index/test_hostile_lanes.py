@@ -19,6 +19,7 @@ from hermes_tui.cli.lanes.view import board_lines, lane_lines
 from hermes_tui.errors import OperationRefused, StoreError, ValidationError
 from hermes_tui.lifecycle.lanes import Board, board
 from hermes_tui.lifecycle.operations import Audit, Operations, Request, audit
+from hermes_tui.lifecycle.state_db.pruning import PruneFilter
 from hermes_tui.tui.widgets.lanes.facts import lane_blocks, lane_row
 from lifecycle.sample_home import LIVE, Home
 from session_adapters.base import Environment
@@ -90,6 +91,24 @@ def test_an_entry_off_the_scale_hides_no_other(
     assert tree_hash(home.path) == tree
     assert home.operations.log() == []
     assert home.apply("clear", OTHER).state == "done", "a neighbour can be changed all the same"
+
+
+def test_a_key_that_is_no_text_hides_no_other(home: Home) -> None:
+    """Half a surrogate pair: a key to JSON, and none that a database can be asked for."""
+    key = f"{LIVE}\ud800"
+    before = states(home)
+    home.index.write_text(json.dumps(home.members() | {key: home.members()[LIVE]}))
+    assert states(home) == {**before, key: "unreadable"}
+    assert [one for one in shown(home).problems if one.endswith("its key is no valid Unicode")]
+    home.refuses("reset", key, "cannot be understood: its key is no valid Unicode")
+    assert home.apply("clear", OTHER).state == "done"
+    assert key in home.members(), "what cannot be understood is kept"
+
+
+def test_a_word_that_is_no_text_is_looked_for_and_not_found(home: Home) -> None:
+    """Bytes of a command line that are no UTF-8."""
+    home.refuses("resume", LIVE, "no session", target="\udcff")
+    home.refuses("prune-sessions", "", "no session that has ended is so", matching=PruneFilter(title="\udcff"))
 
 
 @pytest.mark.parametrize("column", ["title", "model", "user_id", "display_name", "end_reason", "source"])

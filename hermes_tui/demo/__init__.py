@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hermes_tui.errors import HermesTuiError, ValidationError
+from session_adapters.reading.files import temporary_place
 
 if TYPE_CHECKING:
     from hermes_tui.config import Config
@@ -46,7 +47,9 @@ def run_demo(config: Config, *, static: bool, home: Path | None, open_tui: bool 
         if home is not None:
             prepare(home)
             return _run(config, home, static=static, open_tui=open_tui)
-        with tempfile.TemporaryDirectory(prefix="hermes-tui-demo-", ignore_cleanup_errors=True) as temporary:
+        with tempfile.TemporaryDirectory(
+            prefix="hermes-tui-demo-", dir=temporary_place(), ignore_cleanup_errors=True
+        ) as temporary:
             prepare(Path(temporary))
             return _run(config, Path(temporary), static=static, open_tui=open_tui)
     except OSError as error:

@@ -111,3 +111,17 @@ def test_one_agent_loads_one_adapter(isolated_home: Path) -> None:
     assert "session_adapters.claude.adapter" in added
     assert not added & {"session_adapters.hermes.adapter", "session_adapters.codex.adapter", "apsw", "sqlite3"}
     assert "importlib.metadata" not in added, "no third party has announced an adapter"
+
+
+def test_temporary_files_are_told_where_to_be() -> None:
+    """Python's own choice may be the directory we are in, and that a store."""
+    untold = [
+        f"{path}:{node.lineno}"
+        for top in (REPOSITORY / "hermes_tui", REPOSITORY / "adapters")
+        for path in top.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Call)
+        and ast.unparse(node.func).startswith("tempfile.")
+        and "dir" not in {keyword.arg for keyword in node.keywords}
+    ]
+    assert untold == []

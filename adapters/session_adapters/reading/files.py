@@ -5,6 +5,7 @@ Nothing of a store is trusted: a path may have become a pipe, or a file of the s
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from collections.abc import Iterator
@@ -12,8 +13,20 @@ from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 
-__all__ = ["METER", "Meter", "file_stamp", "open_file", "read_at", "read_small", "scan_at"]
+__all__ = [
+    "METER",
+    "TEMPORARY",
+    "Meter",
+    "file_stamp",
+    "open_file",
+    "read_at",
+    "read_small",
+    "scan_at",
+    "temporary_place",
+]
 
+TEMPORARY = ("/tmp", "/var/tmp")  # noqa: S108 - what is made there is private
+"""Where temporary files go if no variable says otherwise."""
 _AT_ONCE = 1 << 30  # Linux reads 2 GB in one call at most, and macOS refuses more
 
 
@@ -95,3 +108,12 @@ def read_small(path: str | Path, limit: int = 4 << 20) -> bytes:
         if size > limit:
             raise OSError(f"larger than expected ({size} bytes): {path}")
         return read_at(fd, 0, size)
+
+
+def temporary_place() -> str:
+    """The directory for our temporary files: what Python would take, but never the one we are in, which may be a
+    store. Raises `OSError`."""
+    for place in (*(os.environ.get(name, "") for name in ("TMPDIR", "TEMP", "TMP")), *TEMPORARY):
+        if os.path.isabs(place) and os.path.isdir(place) and os.access(place, os.W_OK | os.X_OK):  # noqa: PTH112, PTH117
+            return place
+    raise OSError(errno.EROFS, "no directory for temporary files can be written to; name one with TMPDIR", place)

@@ -14,6 +14,8 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
+from session_adapters.reading.files import temporary_place
+
 __all__ = ["FolderBusy", "copied_folder"]
 
 _LOCKED = "wal"
@@ -30,7 +32,7 @@ class FolderBusy(Exception):
 def copied_folder(folder: Path) -> Path:
     """A copy of `folder` in a temporary place of its own, holes left out: the engine's files are mostly holes. Raises
     `FolderBusy` and `OSError`."""
-    target = Path(tempfile.mkdtemp(prefix="hermes-tui-vectors-"))
+    target = Path(tempfile.mkdtemp(prefix="hermes-tui-vectors-", dir=temporary_place()))
     try:
         before = _signature(folder)
         for name, size, _ in before:

@@ -18,6 +18,7 @@ from hermes_tui.sessions.export.chapters import Chapters
 from hermes_tui.sessions.export.images import inline_images
 from hermes_tui.sessions.export.target import expanded, suggested_name, write_file
 from session_adapters.model import SessionSummary
+from session_adapters.reading.files import temporary_place
 
 if TYPE_CHECKING:
     from hermes_tui.sessions.manager import SessionManager
@@ -76,7 +77,7 @@ def write_exports(manager: SessionManager, sessions: Sequence[SessionSummary], w
 def file_for_reading() -> Iterator[Path]:
     """A private file for another program to show, which goes with the block. Raises `HermesTuiError`."""
     try:
-        number, name = tempfile.mkstemp(prefix="hermes-tui-", suffix=".md")
+        number, name = tempfile.mkstemp(prefix="hermes-tui-", suffix=".md", dir=temporary_place())
     except OSError as error:
         raise HermesTuiError(f"no file can be written to show it from: {error.strerror or error}") from error
     os.close(number)

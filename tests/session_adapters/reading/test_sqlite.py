@@ -27,7 +27,7 @@ from databases import (
     tree,
     unprivileged,
 )
-from session_adapters.reading import sqlite, sqlite_limits
+from session_adapters.reading import files, sqlite, sqlite_limits
 from session_adapters.reading.copying import copies
 from session_adapters.reading.sqlite import DatabaseMissing, DatabaseUnreadable, database_stamp, read_database
 
@@ -100,7 +100,7 @@ def test_it_reads_as_well_where_it_may_not_write(kind: str) -> None:
 def test_copies_are_private_and_gone_afterwards(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     copies = tmp_path / "copies"
     copies.mkdir()
-    monkeypatch.setattr("tempfile.tempdir", str(copies))
+    monkeypatch.setenv("TMPDIR", str(copies))
     folder = tmp_path / "store"
     folder.mkdir()
     path, rows = state("crashed, no -shm", folder)
@@ -113,6 +113,27 @@ def test_copies_are_private_and_gone_afterwards(tmp_path: Path, monkeypatch: pyt
     assert read_database(path, look) == rows
     assert modes == [0o700]
     assert not list(copies.iterdir())
+
+
+@pytest.mark.parametrize("named", [None, "closed", "."])
+def test_without_a_temporary_directory_nothing_is_written_where_we_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, named: str | None
+) -> None:
+    """Python's own choice is the working directory then, and that may be a store."""
+    folder = tmp_path / "store"
+    folder.mkdir()
+    path, _ = state("crashed, no -shm", folder)
+    monkeypatch.chdir(folder)
+    monkeypatch.setattr("tempfile.tempdir", str(folder))
+    monkeypatch.setattr(files, "TEMPORARY", (str(tmp_path / "neither"), str(path)))
+    for name in ("TMPDIR", "TEMP", "TMP"):
+        monkeypatch.delenv(name, raising=False)
+    if named:
+        monkeypatch.setenv("TMPDIR", named)
+    before = tree(folder)
+    with pytest.raises(DatabaseUnreadable, match="no directory for temporary files can be written to; name one"):
+        _count(path)
+    assert tree(folder) == before
 
 
 def test_a_journal_that_goes_while_it_is_copied_is_no_trouble(

@@ -16,6 +16,7 @@ from typing import ClassVar
 import apsw
 
 from session_adapters.reading.copying.side_files import WRITABLE, Files, Moved, database_uri, look, prepare
+from session_adapters.reading.files import temporary_place
 from session_adapters.reading.sqlite_limits import DatabaseUnreadable
 
 __all__ = ["COPY_LIMIT", "copied", "copy_file"]
@@ -74,7 +75,7 @@ class _Copy:
         self.readers = self._used = 0
         self._opened: apsw.Connection | None = None
         with ExitStack() as stack:
-            folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="session-copy-"))
+            folder = stack.enter_context(_folder())
             self.database = f"{folder}/copy.db"
             for suffix, present in (("", True), ("-wal", files.has_wal), ("-journal", files.has_journal)):
                 if present:
@@ -114,6 +115,15 @@ class _Copy:
             if _Copy.kept is self and not self.readers and used == self._used:
                 _Copy.kept = None
                 self.leave()
+
+
+def _folder() -> tempfile.TemporaryDirectory[str]:
+    try:
+        return tempfile.TemporaryDirectory(prefix="session-copy-", dir=temporary_place())
+    except OSError as error:
+        raise DatabaseUnreadable(
+            f"only a copy of it could be read safely now, and there is no place for one: {error.strerror or error}"
+        ) from error
 
 
 def copy_file(source: str, target: str, path: str) -> None:

@@ -112,6 +112,9 @@ def test_a_lane_that_may_only_not_be_readable(run: Lanes) -> None:
         code, _, err = run(*arguments)
         assert (code, "not everything could be read: " in err) == (8, True)
         assert "not an SQLite database" in err
+    for form in ((), ("--json",)):
+        code, _, err = run("list", *form)
+        assert (code, "not an SQLite database" in err) == (0, True)
 
 
 def test_no_hermes_home(run: Lanes, tmp_path: Path) -> None:

@@ -46,8 +46,8 @@ def list_(context: click.Context, profile: str | None, as_json: bool) -> None:
         where = {"noHome": found.no_home} if found.no_home else {}
         lanes_ = [_with_turn(lane, turns.get((lane.profile, lane.key))) for lane in found.lanes]
         stdout.write_json({"profiles": found.profiles, "lanes": lanes_} | where)
-        return
-    stdout.write("".join(f"{line}\n" for line in board_lines(found, turns, now, stdout.terminal_width())))
+    else:
+        stdout.write("".join(f"{line}\n" for line in board_lines(found, turns, now, stdout.terminal_width())))
     for problem in found.problems:
         stderr.say(f"hermes-tui: {problem}")
 

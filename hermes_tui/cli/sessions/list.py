@@ -80,13 +80,12 @@ def list_(
         lines = session_table(found, datetime.now(UTC), stdout.terminal_width(), pending, tokens=tokens)
         stdout.write("".join(f"{line}\n" for line in lines))
         # And what the table does not show.
-        snapshot = manager.catalogue.snapshot
-        if not snapshot.sessions:
+        if not manager.catalogue.snapshot.sessions:
             stderr.say("hermes-tui: no agent has a session here; `hermes-tui doctor` says where was looked")
         if more and found:
             stderr.say(f"hermes-tui: only the first {len(found)} are shown; --limit N for more")
         if pending:
             late = f"{len(pending)} of these costs not added up yet (…)"
             stderr.say(f"hermes-tui: {late}; `hermes-tui cost report` does that")
-        if problems := sum(agent in (None, problem.agent) for problem in snapshot.problems):
-            stderr.say(f"hermes-tui: {problems} could not be read or only in part; `hermes-tui doctor` says why")
+    if problems := sum(agent in (None, problem.agent) for problem in manager.catalogue.snapshot.problems):
+        stderr.say(f"hermes-tui: {problems} could not be read or only in part; `hermes-tui doctor` says why")

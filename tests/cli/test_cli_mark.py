@@ -128,3 +128,17 @@ def test_a_place_that_cannot_be_written_is_said(tiny_home: TinyHome, cli: Cli) -
     ran = cli("sessions", "mark", "tiny:one", "--pin")
     assert (ran.code, ran.out) == (1, "")
     assert str(file) in ran.err and ran.err.count("\n") == 1
+
+
+@pytest.mark.parametrize("form", [(), ("--json",)], ids=["text", "json"])
+def test_marks_that_cannot_be_read_are_said_where_they_are_asked_for(
+    tiny_home: TinyHome, cli: Cli, form: tuple[str, ...]
+) -> None:
+    tiny_home.add("one")
+    cli("sessions", "mark", "tiny:one", "--pin")
+    file = paths.state_dir() / "marks.db"
+    file.write_bytes(file.read_bytes()[: file.stat().st_size // 2])
+    ran = cli("sessions", "search", "--agent", "tiny", "is:pinned question", "--no-index", *form)
+    assert (ran.code, str(file) in ran.err) == (0, True)
+    ran = cli("sessions", "list", "tiny", "--pinned", *form)
+    assert (ran.code, "1 could not be read or only in part" in ran.err) == (0, True)

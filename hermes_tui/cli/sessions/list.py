@@ -87,5 +87,7 @@ def list_(
         if pending:
             late = f"{len(pending)} of these costs not added up yet (…)"
             stderr.say(f"hermes-tui: {late}; `hermes-tui cost report` does that")
-    if problems := sum(agent in (None, problem.agent) for problem in manager.catalogue.snapshot.problems):
-        stderr.say(f"hermes-tui: {problems} could not be read or only in part; `hermes-tui doctor` says why")
+    whose = (agent, "hermes-tui")  # and our own: marks of sessions of any agent
+    problems = manager.catalogue.snapshot.problems
+    if unread := sum(agent is None or problem.agent in whose for problem in problems):
+        stderr.say(f"hermes-tui: {unread} could not be read or only in part; `hermes-tui doctor` says why")

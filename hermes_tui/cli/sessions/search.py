@@ -111,6 +111,9 @@ def search(
             stderr.say(f"hermes-tui: words are whole ones; {safe(begun)} also finds what begins so")
     if known:
         _say_gaps(outcome, manager.index)
+    for problem in manager.catalogue.snapshot.problems:
+        if problem.agent == "hermes-tui":  # our own: the user's marks, which are searched as well
+            stderr.say(f"hermes-tui: {safe(problem.reason)}")
     if hurried:
         left = f"{outcome.coverage.left:,} of {outcome.coverage.sources:,} sources, the oldest, are not searched"
         rest = "what was found is not read in full" if outcome.complete else left

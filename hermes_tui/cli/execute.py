@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Sequence
 from errno import EFBIG, EIO, ENOSPC, EPIPE
 from typing import TYPE_CHECKING
@@ -28,14 +29,14 @@ def execute(arguments: Sequence[str]) -> int:
         code = _guarded(arguments)
         stdout.finish()
     except stdout.PipeClosed:
-        stdout.abandon()
+        stdout.abandon(sys.stdout)
         return exit_codes.CLOSED_PIPE
     except stdout.OutputFailed as error:
-        stdout.abandon()
+        stdout.abandon(sys.stdout)
         stderr.say(f"hermes-tui: {error}")
         return exit_codes.FAILURE
     except KeyboardInterrupt:
-        stdout.abandon()
+        stdout.abandon(sys.stdout)
         return exit_codes.INTERRUPTED
     return code
 

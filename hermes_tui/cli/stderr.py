@@ -6,6 +6,8 @@ import sys
 import time
 from contextlib import suppress
 
+from hermes_tui.cli.stdout import abandon
+
 __all__ = ["Waiting", "say"]
 
 _PATIENCE = 1.0
@@ -44,6 +46,9 @@ class Waiting:
 
 
 def _write(text: str) -> None:
-    with suppress(OSError, ValueError):  # nobody is left to tell
-        sys.stderr.write(text)
-        sys.stderr.flush()
+    with suppress(ValueError):  # closed: nobody is left to tell
+        try:
+            sys.stderr.write(text)
+            sys.stderr.flush()
+        except OSError:
+            abandon(sys.stderr)  # nor is there room; the exit code stays that of the command

@@ -8,7 +8,7 @@ import shutil
 import sys
 import time
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, TextIO
 
 __all__ = [
     "OutputFailed",
@@ -117,11 +117,11 @@ def wait(seconds: float) -> None:
     time.sleep(max(until - time.monotonic(), 0))  # where such an output cannot be asked
 
 
-def abandon() -> None:
-    """Let the interpreter's own last flush go nowhere, so that it has nothing to complain about."""
-    if sys.stdout is not None:
+def abandon(stream: TextIO | None) -> None:
+    """Let the interpreter's own last flush of it go nowhere, so that it has nothing to complain about."""
+    if stream is not None:
         nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, sys.stdout.fileno())
+        os.dup2(nowhere, stream.fileno())
         os.close(nowhere)
 
 

@@ -85,6 +85,19 @@ def test_streams_that_are_closed_or_full(
         assert "No space left" in ran.stderr
 
 
+@pytest.mark.parametrize(("arguments", "code"), [(("sessions", "search", "question"), 0), (("doctor", "--nope"), 2)])
+def test_an_error_output_that_is_full_changes_no_exit_code(
+    tiny_home: TinyHome, process_environment: dict[str, str], arguments: tuple[str, ...], code: int
+) -> None:
+    tiny_home.add("one")
+    command = [sys.executable, "-m", "hermes_tui", "--home", str(tiny_home.home), *arguments]
+    with Path("/dev/full").open("wb") as full:
+        ran = subprocess.run(
+            command, env=process_environment, stdout=subprocess.DEVNULL, stderr=full, timeout=180, check=False
+        )
+    assert ran.returncode == code
+
+
 @pytest.mark.parametrize("option", ["--help", "--version"])
 def test_a_help_that_cannot_be_written_is_said_to_be_just_that(
     process_environment: dict[str, str], option: str

@@ -121,14 +121,15 @@ async def test_a_session_is_opened_from_sessions_of_one_cost(program: Program, c
     claude_home.process(file.stem, "waiting", waitingFor="permission prompt")
     async with program(claude_home.home, size=(120, 30), attention=True) as pilot:
         main = main_of(pilot)
+        back: list[str] = []
         await until(pilot, lambda: "? 1 needs you" in screen_text(pilot))
-        main.show_only("model:m", [f"claude:{file.stem}"], lambda: main.app.push_screen("nowhere"))
+        main.show_only("model:m", [f"claude:{file.stem}"], lambda: back.append(""))
         await until(pilot, lambda: main.sessions.is_filtered)
         await pilot.press("A")
         await until(pilot, lambda: isinstance(pilot.app.screen, AttentionScreen) and "rm -rf" in screen_text(pilot))
         await pilot.press("enter")
         await until(pilot, lambda: main.is_active and main.parts.is_reading)
-        assert not main.sessions.is_filtered
+        assert not main.sessions.is_filtered and back == []
 
 
 async def test_the_evidence_says_which_sign_contradicts(program: Program, claude_home: ClaudeHome) -> None:

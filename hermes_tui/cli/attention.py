@@ -10,7 +10,7 @@ import click
 
 from hermes_tui.cells import pad, width_of
 from hermes_tui.cli import stderr, stdout
-from hermes_tui.cli.home_option import environment_of, hurry, manager_of
+from hermes_tui.cli.home_option import environment_of, hurry, manager_of, mention_problems
 from hermes_tui.display import age, safe
 from hermes_tui.platform import memory_tuning, paths
 from hermes_tui.sessions.jsontext import encode
@@ -73,6 +73,7 @@ def attention(context: click.Context, as_json: bool, watch: bool, seen: bool) ->
             stderr.say(f"hermes-tui: {trouble}")
         said = trouble
         if not watch:
+            mention_problems(manager)
             break
         stdout.wait(_EVERY)
     manager.catalogue.close()

@@ -13,7 +13,7 @@ from session_adapters.base import Environment
 if TYPE_CHECKING:
     from hermes_tui.sessions.manager import SessionManager
 
-__all__ = ["environment_of", "hurry", "is_known", "manager_of", "mention_the_unread"]
+__all__ = ["environment_of", "hurry", "is_known", "manager_of", "mention_problems", "mention_the_unread"]
 
 READING = 2.5
 """Seconds of the processor's time."""
@@ -50,6 +50,13 @@ def mention_the_unread(manager: SessionManager) -> None:
     if unread := manager.catalogue.snapshot.unread:
         what = f"{unread:,} older files are not read yet and their sessions are missing here"
         stderr.say(f"hermes-tui: {what}; the same command goes on")
+
+
+def mention_problems(manager: SessionManager, agent: str | None = None) -> None:
+    """Say on standard error how much of `agent` (None: of all) could not be read, our own marks among it."""
+    problems = manager.catalogue.snapshot.problems
+    if unread := sum(agent is None or one.agent in (agent, "hermes-tui") for one in problems):
+        stderr.say(f"hermes-tui: {unread} could not be read or only in part; `hermes-tui doctor` says why")
 
 
 def is_known(agent: str, agents: Sequence[str]) -> bool:

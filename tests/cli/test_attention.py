@@ -28,6 +28,8 @@ from support import STORES
 from tiny_home import TinyHome, tree_hash
 
 Cli = Callable[..., Any]
+PROBLEMS = "hermes-tui: {} could not be read or only in part; `hermes-tui doctor` says why\n"
+"""Two are those of adapters that are made wrongly."""
 SESSION = "e83ad329-19e8-4541-be44-22c2ad4a47cf"
 
 
@@ -76,7 +78,7 @@ def be_live(claude: Path, status: str, waits_for: str | None = None) -> None:
 
 def told(cli: Cli) -> dict[str, Any]:
     ran = cli("attention", "--json")
-    assert (ran.code, ran.err) == (0, "")
+    assert (ran.code, ran.err) == (0, PROBLEMS.format(2))
     return {one["unifiedId"]: one for one in json.loads(ran.out)["sessions"]}
 
 
@@ -201,6 +203,12 @@ def test_a_session_that_runs_in_no_pane_cannot_be_jumped_to(claude: Path, cli: C
     assert ran.code == 1
     assert re.search(rf"process {os.getpid()} runs in|this terminal is not in tmux|tmux is not on PATH", ran.err)
     assert cli("jump").code == 8, "no session needs a person"
+
+
+def test_what_could_not_be_read_is_said(claude: Path, cli: Cli) -> None:
+    (claude / "projects/-shop/00000000-0000-4000-8000-000000000000.jsonl").write_bytes(b"\0" * 4096)
+    found = cli("attention", "--json")
+    assert (found.code, found.err) == (0, PROBLEMS.format(3))
 
 
 def test_a_watch_tells_a_pipe_at_once(claude: Path, process_environment: dict[str, str]) -> None:

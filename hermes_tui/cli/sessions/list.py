@@ -10,7 +10,7 @@ import click
 
 from hermes_tui.cli import stderr, stdout
 from hermes_tui.cli.filter_options import filter_options, source_option
-from hermes_tui.cli.home_option import hurry, manager_of, mention_the_unread
+from hermes_tui.cli.home_option import hurry, manager_of, mention_problems, mention_the_unread
 from hermes_tui.cli.sessions.table import session_table
 from hermes_tui.errors import ValidationError
 
@@ -87,7 +87,4 @@ def list_(
         if pending:
             late = f"{len(pending)} of these costs not added up yet (…)"
             stderr.say(f"hermes-tui: {late}; `hermes-tui cost report` does that")
-    whose = (agent, "hermes-tui")  # and our own: marks of sessions of any agent
-    problems = manager.catalogue.snapshot.problems
-    if unread := sum(agent is None or problem.agent in whose for problem in problems):
-        stderr.say(f"hermes-tui: {unread} could not be read or only in part; `hermes-tui doctor` says why")
+    mention_problems(manager, agent)

@@ -77,8 +77,9 @@ class CachedSource(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
 
     @property
     def names(self) -> Sequence[str]:
-        """Native ids of its sessions: the one that its path tells, else those that were read."""
-        return [self.source.session_id] if self.source.session_id else [one.session_id for one in self.summaries]
+        """Native ids of its sessions: the one that its path tells, and those that were read."""
+        read = [one.session_id for one in self.summaries]
+        return list(dict.fromkeys((self.source.session_id, *read))) if self.source.session_id else read
 
     @property
     def is_counted(self) -> bool:

@@ -300,8 +300,7 @@ class CostCache:
 
     def _calls(self, entry: CachedSource, name: str) -> Iterable[Usage]:
         """The calls that the entry has under a name; to be gone through as often as one likes."""
-        sessions = 1 if entry.source.session_id else len(entry.summaries)
-        if sessions + len(entry.callers) <= _FEW:
+        if len(entry.summaries) + len(entry.callers) <= _FEW:
             return CallsOf(entry.calls, name)
         if self._split[0] is not entry.calls:
             by_name: dict[str, list[Usage]] = defaultdict(list)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -65,6 +66,25 @@ def test_a_cost_that_nobody_can_tell_is_not_pending(spender: Spender) -> None:
     found = manager.list("claude")
     assert {one.session_id: one.cost is None for one in found} == {"one": False, "two": False, "odd": True}
     assert manager.pending_costs(found) == frozenset()
+
+
+def test_a_helper_without_calls_in_the_file_of_its_session_is_not_pending(
+    store: Callable[..., Path], tmp_path: Path
+) -> None:
+    """Copilot keeps helpers there; each list said of such a one that its cost is not added up yet, for ever."""
+    home = store("copilot", "home")
+    for path in home.rglob("events.jsonl"):
+        records = [line for line in path.read_text().splitlines(keepends=True) if "session.usage_record" not in line]
+        path.write_text("".join(records))
+
+    def manager() -> SessionManager:
+        return SessionManager(Environment(home=home), cache_dir=tmp_path / "cache", agents=("copilot",), prices={})
+
+    manager().total_cost()
+    after = manager()
+    found = after.list()
+    assert any(one.kind == "subagent" and one.cost is None for one in found)
+    assert after.pending_costs(found) == frozenset()
 
 
 def test_the_sum_of_the_ends_is_not_shown_as_the_cost(tmp_path: Path) -> None:

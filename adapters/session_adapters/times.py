@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, datetime
-from math import isfinite
 from typing import Any
 
 __all__ = ["from_epoch", "from_iso", "from_millis", "parse_seconds", "parse_time"]
@@ -69,15 +68,14 @@ def parse_seconds(value: Any) -> float | None:
 
 
 def _number(value: Any) -> float | None:
-    """A number of any unit in seconds."""
+    """A number of any unit in seconds; None where it is of none."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     try:
         number = float(value)
     except OverflowError:
         return None
-    if not isfinite(number):
-        return None
-    while number > 1e11:  # the year 5138 in seconds
-        number /= 1000
-    return number
+    for _ in range(3):  # milliseconds, micro- and nanoseconds
+        if number > _LATEST_SECONDS:
+            number /= 1000
+    return number if number <= _LATEST_SECONDS else None

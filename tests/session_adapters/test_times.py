@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from session_adapters.times import from_epoch, from_iso, from_millis, parse_time
+from session_adapters.times import from_epoch, from_iso, from_millis, parse_seconds, parse_time
 
 NOON = datetime(2026, 11, 21, 12, 0, 0, tzinfo=UTC)
 PLAUSIBLE = st.datetimes(datetime(1990, 1, 1), datetime(9990, 1, 1)).map(lambda moment: moment.replace(tzinfo=UTC))
@@ -45,9 +45,12 @@ def test_numbers_of_any_unit(factor: int) -> None:
     assert parse_time(int(NOON.timestamp()) * factor) == NOON
 
 
-@pytest.mark.parametrize("value", [None, True, False, [], {}, 0, -1, 10**400, float("nan"), float("inf"), "x"])
+@pytest.mark.parametrize(
+    "value", [None, True, False, [], {}, 0, -1, 1e21, 1e308, 10**400, float("nan"), float("inf"), "x"]
+)
 def test_nothing_else_is_a_time(value: Any) -> None:
     assert parse_time(value) is None
+    assert parse_seconds(value) is None
 
 
 @pytest.mark.parametrize("value", [None, float("nan"), float("-inf"), 1e300, 10**400, 5])

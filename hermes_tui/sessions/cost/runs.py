@@ -18,17 +18,19 @@ from session_adapters.base import Environment
 from session_adapters.model import Problem, TokenUsage, unified_id
 from session_adapters.reading.decoding import Decoder
 from session_adapters.reading.files import file_stamp, open_file
-from session_adapters.reading.lines import lines
+from session_adapters.reading.lines import line_start, lines
 from session_adapters.times import parse_time
 from session_adapters.usage import Usage, call_of
 
-__all__ = ["Run", "RunCost", "RunIndex", "index_files", "read_index"]
+__all__ = ["INDEX_LIMIT", "Run", "RunCost", "RunIndex", "index_files", "read_index"]
 
 _FOLDER = ".agent-mux"
 _NAME = "run-index.jsonl"
 _VERSION = 1
 _DEEP = 40
 """Directories above a session's own that are looked into, at most."""
+INDEX_LIMIT = 16 << 20
+"""Bytes that are read of all indexes together: some 60,000 runs, with which a report takes 80 MB more."""
 
 
 class RunCost(Struct, frozen=True, rename={"total_usd": "totalUsd", "input_tokens": "inputTokens",
@@ -149,20 +151,31 @@ def _look_in(folder: str, found: dict[str, tuple[int, ...]]) -> bool:
 
 def read_index(files: Mapping[str, tuple[int, ...]]) -> RunIndex:
     """Every run of the files, once. Lines of another version, torn or damaged ones are passed over, as the format
-    wants it; a file that cannot be read is a problem."""
+    wants it. A problem is a file that cannot be read, or of which older runs are left out, for there are too many."""
     runs: dict[str, Run] = {}
     problems: list[Problem] = []
+
+    def say(path: str, reason: str) -> None:
+        problems.append(Problem(agent="agent-mux", path=path, reason=reason))
+
+    left = INDEX_LIMIT
     for path in files:
         try:
             with open_file(path) as fd:
-                for line in lines(fd):
+                size = os.fstat(fd).st_size
+                start = line_start(fd, max(0, size - left))
+                left -= min(left, size - start)
+                if start:
+                    say(path, f"there are too many runs: the first {start:,} bytes, with the oldest, are left out")
+                for line in lines(fd, start, size):
+                    if line.rest:
+                        say(path, line.excess)
                     for record in _DECODER.all(line.data)[0]:
                         run = _run(record, f"{path}@{line.offset}")
                         if run is not None:
                             runs.setdefault(run.run_id, run)
         except OSError as error:
-            reason = f"cannot be read: {error.strerror or error}"
-            problems.append(Problem(agent="agent-mux", path=path, reason=reason))
+            say(path, f"cannot be read: {error.strerror or error}")
     return RunIndex(tuple(runs.values()), tuple(problems), files)
 
 

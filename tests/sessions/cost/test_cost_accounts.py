@@ -142,3 +142,24 @@ def test_a_figure_that_cannot_be_is_none_in_the_sum(tmp_path: Path) -> None:
         manager.catalogue.refresh()
         assert manager.total_cost().input_tokens == 7
         assert manager.costs.overview(date(2026, 3, 1)).whole.usd == pytest.approx(7e-6)
+
+
+def test_of_very_many_runs_the_newest_are_read_and_the_others_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An index of 158 MB took a list 1.2 GB of memory, and every command 8 s."""
+    work = tmp_path / "work"
+    work.mkdir()
+    spender = Spender(tmp_path / "home")
+    spender.session("one", {}, cwd=str(work))
+    for number in range(5):
+        path = spender.run(sessionId=f"gone{number}", cost={"totalUsd": 10.0**number})
+    older = spender.run(work, sessionId="gone", cost={"totalUsd": 100_000.0})
+    *first, _, last = path.read_bytes().splitlines(keepends=True)
+    monkeypatch.setattr("hermes_tui.sessions.cost.runs.INDEX_LIMIT", len(last) + 1)
+    manager = spender.manager()
+    assert manager.total_cost().total_usd == 11_000.0
+    told = {one.path: one.reason for one in manager.costs.problems}
+    assert told.keys() == {str(path), str(older)}
+    assert f"the first {len(b''.join(first)):,} bytes" in told[str(path)]
+    assert f"the first {older.stat().st_size:,} bytes" in told[str(older)]

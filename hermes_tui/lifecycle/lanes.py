@@ -11,7 +11,7 @@ from typing import Literal
 
 from hermes_tui.lifecycle.gateway.configuration import GatewayConfig
 from hermes_tui.lifecycle.gateway.home_state import HomeState, survey
-from hermes_tui.lifecycle.gateway.homes import hermes_homes, no_home_words
+from hermes_tui.lifecycle.gateway.homes import hermes_homes, homes_left_out, no_home_words
 from hermes_tui.lifecycle.gateway.process import Gateway
 from hermes_tui.lifecycle.gateway.rules import Rules
 from hermes_tui.lifecycle.keys import is_shared_multi_user_session, key_parts
@@ -156,7 +156,7 @@ def board(environment: Environment, now: datetime | None = None) -> Board:
                 rules=seen.rules,
                 lanes=len(seen.lanes),
                 notes=seen.notes,
-                problems=seen.problems,
+                problems=seen.problems if profiles else (*homes_left_out(environment), *seen.problems),
             )
         )
     # The first order is that of lanes which were active at the same time: sorting keeps it.

@@ -66,6 +66,8 @@ DATABASE = "state.db"
 _FILES = (LAYOUT, MEMORY)
 """Layouts of sources that are a file with one session."""
 _PROFILE = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
+_MOST_PROFILES = 500
+"""That are looked at: each takes half a millisecond, at every look."""
 _ASKS = frozenset(("terminal", "execute_code", "computer_use", "delegate_task", "memory"))
 """Tools of Hermes 0.19 that may ask for leave, which its gateway keeps in its memory."""
 
@@ -90,23 +92,41 @@ class HermesAdapter(Adapter):
         own = home.name if home.parent.name == "profiles" and _PROFILE.fullmatch(home.name) else None
         found = [Root(path=home, layout=DATABASE, profile=own, exists=is_folder(home))]
         try:
-            names = sorted(path.name for path in (home / "profiles").iterdir())
+            names = sorted(self._profiles()[:_MOST_PROFILES])
         except OSError:  # `sources` reports the one that is there and cannot be read
             names = []
         for name in names:
             path = home / "profiles" / name
-            if _PROFILE.fullmatch(name) and may_be_folder(path):
+            if may_be_folder(path):
                 profile = None if name == "default" else name
                 found.append(Root(path=path, layout=DATABASE, profile=profile, exists=is_folder(path)))
         return found
+
+    def _profiles(self) -> list[str]:
+        """What may be a profile by its name; where they are too many, those in which Hermes ran come first. Raises
+        `OSError`."""
+        folder = self.environment.path("HERMES_HOME", ".hermes") / "profiles"
+        names = sorted(filter(_PROFILE.fullmatch, os.listdir(folder)))  # noqa: PTH208 - names alone
+        if len(names) > _MOST_PROFILES:
+            names.sort(key=lambda name: not os.path.exists(f"{folder}/{name}/{DATABASE}"))  # noqa: PTH110 - of many
+        return names
+
+    @property
+    def left_out(self) -> str:
+        """What is to be said where there are more profiles than are looked at, without a full stop. Raises
+        `OSError`."""
+        if (number := len(self._profiles())) <= _MOST_PROFILES:
+            return ""
+        first = f"{_MOST_PROFILES:,}, those with a {DATABASE} first"
+        return f"of {number:,} entries, which may all be profiles, only {first}, are looked at"
 
     def sources(self, report: Report) -> Iterator[Source]:
         """See `Adapter.sources`."""
         roots = self.roots()
         profiles = roots[0].path / "profiles"
         try:  # `roots` leaves out what it cannot list, and has nobody to tell
-            with os.scandir(profiles):
-                pass
+            if said := self.left_out:
+                self._report(report, profiles, said)
         except (FileNotFoundError, NotADirectoryError):  # a home without profiles
             pass
         except OSError as error:

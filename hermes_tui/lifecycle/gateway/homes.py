@@ -15,7 +15,7 @@ from hermes_tui.errors import ValidationError
 from session_adapters.base import Environment
 from session_adapters.hermes.adapter import DATABASE, HermesAdapter
 
-__all__ = ["DEFAULT_PROFILE", "HermesHome", "hermes_homes", "home_of", "no_home_words"]
+__all__ = ["DEFAULT_PROFILE", "HermesHome", "hermes_homes", "home_of", "homes_left_out", "no_home_words"]
 
 DEFAULT_PROFILE = "default"
 
@@ -73,6 +73,15 @@ def home_of(environment: Environment, profile: str) -> HermesHome:
     raise ValidationError(
         f"there is no Hermes profile {profile!r}; known are {', '.join(home.profile for home in homes)}"
     )
+
+
+def homes_left_out(environment: Environment) -> list[str]:
+    """What is to be said where there are more profiles than `hermes_homes` has: sentences without a full stop."""
+    adapter = HermesAdapter(environment)
+    try:
+        return [f"{adapter.roots()[0].path / 'profiles'}: {said}"] if (said := adapter.left_out) else []
+    except OSError:  # none, or those that the adapter says it cannot list
+        return []
 
 
 def no_home_words(environment: Environment) -> str:

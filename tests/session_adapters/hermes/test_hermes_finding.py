@@ -13,9 +13,10 @@ import pytest
 
 from databases import nothing_left_open, run_python
 from hermes_store import Store, adapter_for, everything, get, listed
+from hermes_tui.lifecycle.lanes import board
 from session_adapters.base import Environment
 from session_adapters.hermes.adapter import HermesAdapter
-from session_adapters.model import SessionSummary
+from session_adapters.model import Problem, SessionSummary
 
 Stored = Callable[..., Path]
 
@@ -52,6 +53,22 @@ def test_roots_follow_the_environment_and_name_profiles(tmp_path: Path) -> None:
     profile = str(home / "profiles" / "coder")
     assert seen(adapter_for(tmp_path, HERMES_HOME=profile)) == [(".hermes/profiles/coder", "coder", True)]
     assert list(adapter_for(tmp_path).sources(lambda problem: pytest.fail(problem.reason))) == []
+
+
+def test_of_too_many_profiles_those_that_were_used_are_read_and_the_rest_is_said(tmp_path: Path) -> None:
+    made = Store(tmp_path, "profiles/zz")
+    made.session("s")
+    made.connection.close()
+    for number in range(700):
+        (tmp_path / ".hermes" / "profiles" / f"p{number}").mkdir()
+    problems: list[Problem] = []
+    assert [source.path for source in made.adapter.sources(problems.append)] == [str(made.path)]
+    assert len(made.adapter.roots()) == 501
+    said = "of 701 entries, which may all be profiles, only 500, those with a state.db first, are looked at"
+    assert [(one.path, one.reason) for one in problems] == [(str(tmp_path / ".hermes" / "profiles"), said)]
+    seen = board(Environment(home=tmp_path))
+    assert len(seen.profiles) == 501
+    assert seen.problems == (f"{tmp_path / '.hermes' / 'profiles'}: {said}",)
 
 
 def test_an_id_in_two_profiles_is_the_first_homes(tmp_path: Path) -> None:

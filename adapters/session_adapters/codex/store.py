@@ -48,8 +48,8 @@ def codex_roots(environment: Environment) -> tuple[Root, ...]:
 
 def list_sources(root: Root, report: Report) -> Iterator[Source]:
     """The rollouts below `root`. Compressed ones are reported: they cannot be read."""
-    folder = str(root.path)
-    for entry in _files(folder, report, 0, set()):
+    folder, deep = str(root.path), list[str]()
+    for entry in _files(folder, report, 0, set(), deep):
         name = entry.name
         if name.endswith(".jsonl.zst"):
             reason = "compressed, not read; `codex` itself can open it"
@@ -68,14 +68,22 @@ def list_sources(root: Root, report: Report) -> Iterator[Source]:
             root=folder,
             layout=root.layout if is_rollout(name) or root.layout == ARCHIVED else "document",
         )
+    if deep:
+        others = f", like {len(deep) - 1:,} more" if len(deep) > 1 else ""
+        report(
+            Problem(agent="codex", path=deep[0], reason=f"not read: it lies more than {_DEPTH} folders deep{others}")
+        )
 
 
 def _unseen(report: Report, path: str, error: OSError) -> None:
     report(Problem(agent="codex", path=path, reason=f"cannot be looked at: {error.strerror or error}"))
 
 
-def _files(folder: str, report: Report, depth: int, seen: set[tuple[int, int]]) -> Iterator[os.DirEntry[str]]:
-    """All files below `folder`; a folder that links lead to twice is read once."""
+def _files(
+    folder: str, report: Report, depth: int, seen: set[tuple[int, int]], deep: list[str]
+) -> Iterator[os.DirEntry[str]]:
+    """All files below `folder`; a folder that links lead to twice is read once. Those that lie too deep go to
+    `deep`."""
     try:
         status = os.stat(folder)  # noqa: PTH116 - of a path that scandir gave
         with os.scandir(folder) as found:
@@ -85,7 +93,10 @@ def _files(folder: str, report: Report, depth: int, seen: set[tuple[int, int]]) 
     except OSError as error:
         report(Problem(agent="codex", path=str(folder), reason=f"cannot be listed: {error.strerror or error}"))
         return
-    if depth > _DEPTH or (status.st_dev, status.st_ino) in seen:
+    if (status.st_dev, status.st_ino) in seen:
+        return
+    if depth > _DEPTH:
+        deep.append(folder)
         return
     seen.add((status.st_dev, status.st_ino))
     for entry in entries:
@@ -94,7 +105,7 @@ def _files(folder: str, report: Report, depth: int, seen: set[tuple[int, int]]) 
         except OSError:
             is_folder = False
         if is_folder:
-            yield from _files(entry.path, report, depth + 1, seen)
+            yield from _files(entry.path, report, depth + 1, seen, deep)
         else:
             yield entry
 

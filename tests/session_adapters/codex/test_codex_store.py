@@ -101,6 +101,19 @@ def test_compressed_and_unreadable_places_are_reported(tmp_path: Path, problems:
     assert len(problems) == 2
 
 
+def test_what_lies_too_deep_is_said(tmp_path: Path, problems: list[Problem]) -> None:
+    path = write(tmp_path, uuid(1), meta(uuid(1)), *turn("a", "A"))
+    ninth = tmp_path / ".codex/sessions/1/2/3/4/5/6/7/8/9"
+    (ninth / "10").mkdir(parents=True)
+    path.rename(ninth / path.name)
+    assert listed(adapter(tmp_path), problems.append) == []
+    said = "not read: it lies more than 8 folders deep"
+    assert [(problem.path, problem.reason) for problem in problems] == [(str(ninth), said)]
+    (ninth.parent / "also").mkdir()
+    assert listed(adapter(tmp_path), problems.append) == []
+    assert problems[1:] == [Problem(agent="codex", path=str(ninth), reason=f"{said}, like 1 more")]
+
+
 def test_names_given_by_the_user(tmp_path: Path, problems: list[Problem]) -> None:
     write(tmp_path, uuid(1), meta(uuid(1)), *turn("a", "A"))
     index = tmp_path / ".codex/session_index.jsonl"

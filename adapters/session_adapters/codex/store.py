@@ -98,6 +98,10 @@ def _files(
     if depth > _DEPTH:
         deep.append(folder)
         return
+    if depth and _leads_up(folder):
+        reason = "a link to a folder around these sessions, with other programs' files in it; not followed"
+        report(Problem(agent="codex", path=folder, reason=reason))
+        return
     seen.add((status.st_dev, status.st_ino))
     for entry in entries:
         try:
@@ -108,6 +112,13 @@ def _files(
             yield from _files(entry.path, report, depth + 1, seen, deep)
         else:
             yield entry
+
+
+def _leads_up(folder: str) -> bool:
+    """Whether it is a link to a folder that it lies in, as one to `/` is."""
+    if not os.path.islink(folder):  # noqa: PTH114 - asked of every folder at every look
+        return False
+    return Path(folder).parent.resolve().is_relative_to(Path(folder).resolve())
 
 
 class _Name(Struct):

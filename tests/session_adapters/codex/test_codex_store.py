@@ -101,6 +101,27 @@ def test_compressed_and_unreadable_places_are_reported(tmp_path: Path, problems:
     assert len(problems) == 2
 
 
+def test_links_are_followed_but_those_to_what_is_around_the_store(tmp_path: Path, problems: list[Problem]) -> None:
+    """A link to `/` would have the files of every other program read."""
+    for number, name in ((1, "moved"), (2, "home")):
+        write(tmp_path / name, uuid(number), meta(uuid(number)), *turn("a", "A"))
+    write(tmp_path, uuid(3), meta(uuid(3)), *turn("a", "A"))
+    home, moved = tmp_path / "home", tmp_path / "moved/.codex/sessions"
+    sessions = (home / ".codex/sessions").rename(home / "elsewhere")
+    (home / ".codex/sessions").symlink_to(sessions)
+    (sessions / "disk").symlink_to(moved)
+    (sessions / "self").symlink_to(".")
+    (moved / "back").symlink_to(sessions)
+    for link, target in (("up", ".."), ("top", tmp_path), ("root", "/")):
+        (sessions / link).symlink_to(target)
+    assert sorted(one.session_id for one in listed(adapter(home), problems.append)) == [uuid(1), uuid(2)]
+    assert [(Path(one.path).name, one.reason.rpartition("; ")[2]) for one in problems] == [
+        ("root", "not followed"),
+        ("top", "not followed"),
+        ("up", "not followed"),
+    ]
+
+
 def test_what_lies_too_deep_is_said(tmp_path: Path, problems: list[Problem]) -> None:
     path = write(tmp_path, uuid(1), meta(uuid(1)), *turn("a", "A"))
     ninth = tmp_path / ".codex/sessions/1/2/3/4/5/6/7/8/9"

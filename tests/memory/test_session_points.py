@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import socket
-import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -110,7 +109,7 @@ def test_looking_changes_nothing_and_leaves_nothing(store: Stored, monkeypatch: 
     home = with_long_term_memory(store("hector", "home"))
     temporary = home.parent / "tmp"
     temporary.mkdir()
-    monkeypatch.setattr(tempfile, "tempdir", str(temporary))
+    monkeypatch.setenv("TMPDIR", str(temporary))
     before = tree(home)
     found = own_configuration(machine(home))
     assert found is not None

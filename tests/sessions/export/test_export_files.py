@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from pathlib import Path
 
 import pytest
@@ -18,6 +17,7 @@ from hermes_tui.sessions.export.files import (
 )
 from hermes_tui.sessions.manager import SessionManager
 from session_adapters.model import SessionSummary
+from session_adapters.reading import files
 from tiny_home import TinyHome
 
 Subject = tuple[SessionManager, SessionSummary]
@@ -34,7 +34,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Where files for other programs go."""
     folder = tmp_path / "temporary"
     folder.mkdir()
-    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    monkeypatch.setenv("TMPDIR", str(folder))
     return folder
 
 
@@ -51,9 +51,10 @@ def test_a_file_for_a_pager_is_private_and_goes(subject: Subject, folder: Path) 
             write_for_reading(manager, one, path)
 
 
-def test_no_place_for_it_is_said(folder: Path) -> None:
+def test_no_place_for_it_is_said(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder.rmdir()
-    with pytest.raises(HermesTuiError, match=r"no file can be written.*No such file"), file_for_reading():
+    monkeypatch.setattr(files, "TEMPORARY", ())
+    with pytest.raises(HermesTuiError, match=r"no file can be written.*name one with TMPDIR"), file_for_reading():
         pass
 
 

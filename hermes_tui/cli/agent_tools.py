@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from datetime import date, datetime, timedelta
 from pathlib import Path
@@ -46,6 +47,10 @@ def mcp(
     from hermes_tui.sessions.manager import SessionManager
     from hermes_tui.sessions.own_environment import this_machine
 
+    if sys.stdout is None:  # started with standard output closed
+        raise stdout.PipeClosed
+    if sys.stdin is None:  # no client is there
+        return
     stay_small()  # before there are threads
     settings = context.find_root().obj
     config = settings.config()

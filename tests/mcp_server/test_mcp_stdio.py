@@ -217,6 +217,38 @@ def test_it_ends_when_its_client_does(home: Path, busy: bool) -> None:
         assert time.monotonic() - began < PATIENCE / 2
 
 
+@pytest.mark.parametrize(
+    ("streams", "code", "said"),
+    [(">&-", 141, ""), (">&- 2>&-", 141, "")],
+)
+def test_it_ends_where_nothing_can_be_written(home: Path, streams: str, code: int, said: str) -> None:
+    with subprocess.Popen(
+        ["bash", "-c", f'exec "$@" {streams}', "bash", *command(home)],
+        stdin=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=surroundings(home),
+    ) as process:
+        assert process.stdin is not None and process.stderr is not None
+        with suppress(BrokenPipeError):  # it may have ended already
+            process.stdin.write(
+                json.dumps({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": HELLO}).encode()
+            )
+            process.stdin.write(b"\n")
+            process.stdin.flush()
+        try:
+            assert process.wait(PATIENCE) == code  # and our end is open
+        finally:
+            process.kill()
+        told = process.stderr.read().decode()
+        assert said in told and told.count("\n") == bool(said)
+
+
+def test_without_standard_input_there_is_no_client(home: Path) -> None:
+    script = ["bash", "-c", 'exec "$@" <&-', "bash", *command(home)]
+    ran = subprocess.run(script, capture_output=True, env=surroundings(home), timeout=PATIENCE, check=False)
+    assert (ran.returncode, ran.stdout, ran.stderr) == (0, b"", b"")
+
+
 def test_without_the_sdk_it_says_how_to_get_it(
     monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
 from datetime import date, datetime, timedelta
@@ -9,7 +10,7 @@ from pathlib import Path
 
 import click
 
-from hermes_tui.cli import stdout
+from hermes_tui.cli import exit_codes, stdout
 from hermes_tui.cli.filter_options import since_option
 from hermes_tui.cli.home_option import environment_of
 from hermes_tui.errors import ValidationError
@@ -72,6 +73,11 @@ def mcp(
         if (error.name or "").partition(".")[0] not in ("mcp", "mcp_types"):
             raise  # a module of ours that is missing is a fault, and no extra helps
         raise ValidationError("the protocol's SDK is not installed; pip install 'hermes-tui[mcp]'") from error
+    except OSError as error:
+        raise stdout.trouble(error) from error
+    except KeyboardInterrupt:
+        # Before it serves. Not after what gets ready, which may take long; SIGTERM loses no more.
+        os._exit(exit_codes.INTERRUPTED)
     finally:
         getting_ready.join()
         manager.catalogue.close()

@@ -7,13 +7,11 @@ from __future__ import annotations
 
 import asyncio
 import os
-import re
+import signal
 from collections.abc import Callable
 from contextlib import suppress
-from io import TextIOWrapper
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar, cast
 
-import anyio
 import mcp_types as types
 from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
@@ -23,6 +21,7 @@ from hermes_tui.mcp.budget import encoded
 from hermes_tui.mcp.schemas import INSTRUCTIONS, TOOLS
 from hermes_tui.mcp.scope import Scope
 from hermes_tui.mcp.tools import AgentTools
+from hermes_tui.mcp.wire import Wire
 from hermes_tui.platform.daemon_call import in_thread
 from hermes_tui.platform.memory_tuning import give_back
 
@@ -35,32 +34,6 @@ _AT_ONCE = 2
 """Calls that are worked on at the same time; the others wait."""
 _REST = 1.0
 """Seconds without a call, after which what the last ones needed is given back to the system."""
-
-_ESCAPE = re.compile(
-    r"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(?P<half>u[dD][89a-fA-F][0-9a-fA-F]{2})|.)"
-)
-"""What a backslash begins in JSON: both halves of a character, one alone, or anything else."""
-
-
-class _Requests(TextIOWrapper):
-    """Lines from the client. The SDK passes over one with half a character in it, and the client would wait for an
-    answer for ever: U+FFFD stands for the half, as it does in texts of sessions."""
-
-    def readline(self, size: int = -1, /) -> str:  # type: ignore[override]  # as in the base class
-        """The next one."""
-        line = super().readline(size)
-        if "\\ud" not in line and "\\uD" not in line:
-            return line
-        return _ESCAPE.sub(lambda found: r"\ufffd" if found["half"] else found[0], line)
-
-
-def _requests() -> _Requests:
-    """Standard input, which is empty from now on for all others, as where the SDK opens it. Never closed: a thread
-    may be reading it."""
-    wire = os.dup(0)
-    with open(os.devnull, "rb") as nothing:  # noqa: PTH123 - a system's own
-        os.dup2(nothing.fileno(), 0)
-    return _Requests(os.fdopen(wire, "rb", closefd=False), encoding="utf-8", errors="replace")
 
 
 def make_server(tools: AgentTools, scope: Scope) -> Server[Any]:
@@ -132,14 +105,24 @@ def make_server(tools: AgentTools, scope: Scope) -> Server[Any]:
 
 
 def serve(tools: AgentTools, scope: Scope) -> None:
-    """Serve until the client closes our standard input."""
+    """Serve until the client closes our standard input. Ctrl-C ends the process. Raises `OSError` where an answer
+    cannot be written."""
+    wire = Wire(lambda text: types.jsonrpc_message_adapter.validate_json(text, by_name=False))
 
     async def run() -> None:
+        if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
+            # At once: the SDK takes a second to end its calls where the client reads no answers, or fails in it.
+            asyncio.get_running_loop().add_signal_handler(signal.SIGINT, os._exit, 128 + signal.SIGINT)
         server = make_server(tools, scope)
-        async with stdio_server(stdin=anyio.wrap_file(_requests())) as (read, write):
+        # What the SDK asks of a file is to be iterated over, or to have `write` and `flush`.
+        async with stdio_server(cast("Any", wire.messages()), cast("Any", wire)) as (read, write):
             await server.run(read, write, server.create_initialization_options())
 
     try:
         asyncio.run(run())
-    except* BrokenPipeError:
-        pass  # the client is gone, and with it who would read the answer
+    except Exception:
+        if wire.failure is None:
+            raise
+    if wire.failure is not None and not isinstance(wire.failure, BrokenPipeError):
+        raise wire.failure
+    # Else the client is gone, and with it who would read the answer.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 import time
@@ -217,9 +218,21 @@ def test_it_ends_when_its_client_does(home: Path, busy: bool) -> None:
         assert time.monotonic() - began < PATIENCE / 2
 
 
+@pytest.mark.parametrize("busy", [False, True])
+def test_ctrl_c_ends_it_though_its_client_stays(home: Path, busy: bool) -> None:
+    with started(home) as wire:
+        wire.greet()
+        for number in range(1, 200 if busy else 2):
+            wire.ask(number, "tools/call", name="session_search", arguments={"query": "the OR a"})
+        if not busy:
+            wire.answer(1)
+        wire.process.send_signal(signal.SIGINT)
+        assert wire.process.wait(PATIENCE) == 130
+
+
 @pytest.mark.parametrize(
     ("streams", "code", "said"),
-    [(">&-", 141, ""), (">&- 2>&-", 141, "")],
+    [(">/dev/full", 1, "cannot write the output: No space left"), (">&-", 141, ""), (">&- 2>&-", 141, "")],
 )
 def test_it_ends_where_nothing_can_be_written(home: Path, streams: str, code: int, said: str) -> None:
     with subprocess.Popen(
@@ -247,6 +260,53 @@ def test_without_standard_input_there_is_no_client(home: Path) -> None:
     script = ["bash", "-c", 'exec "$@" <&-', "bash", *command(home)]
     ran = subprocess.run(script, capture_output=True, env=surroundings(home), timeout=PATIENCE, check=False)
     assert (ran.returncode, ran.stdout, ran.stderr) == (0, b"", b"")
+
+
+@pytest.mark.parametrize(
+    ("line", "id_", "code"),
+    [
+        (
+            b'{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"x":' + b"[" * 100_000 + b"]" * 100_000 + b"}}",
+            7,
+            -32700,
+        ),
+        (b'{"jsonrpc":"2.0","id":"c","method":"tools/call","params":[]}', "c", -32602),
+        (b'{"method":"tools/call","params":[1],"id":7,"jsonrpc":"2.0"}', 7, -32602),
+        (b'{"jsonrpc":"1.0","id":7,"method":"tools/list"}', 7, -32600),
+        (b'{"params":{"id":7},', None, -32700),
+        (b"[]", None, -32600),
+    ],
+    ids=["deep", "params", "id behind", "version", "cut", "no object"],
+)
+def test_what_is_no_message_is_answered(home: Path, line: bytes, id_: object, code: int) -> None:
+    with started(home) as wire:
+        wire.send(line)
+        wire.ask(99, "ping")  # which is answered in any case, behind that
+        refused = json.loads(wire.output.readline())
+        assert "error" in refused
+        assert (refused["id"], refused["error"]["code"]) == (id_, code)
+
+
+def test_a_line_without_end_takes_no_memory(home: Path) -> None:
+    def most(pid: int) -> int:
+        """Megabytes that the process had at the same time."""
+        status = Path(f"/proc/{pid}/status").read_text()
+        return int(re.findall(r"VmHWM:\s+(\d+) kB", status)[0]) // 1024
+
+    with started(home) as wire:
+        wire.greet()
+        before = most(wire.process.pid)
+        for beginning, id_ in ((b'{"jsonrpc":"2.0","id":7,"x":"', 7), (b"", None)):
+            wire.input.write(beginning)
+            for _ in range(100):
+                wire.input.write(b"y" * 1_000_000)
+            wire.send(b"")
+            wire.ask(8, "tools/call", name="session_search", arguments={"limit": 1})
+            refused = json.loads(wire.output.readline())
+            assert "error" in refused
+            assert (refused["id"], refused["error"]["code"]) == (id_, -32600)
+            assert wire.answer(8)["result"]["structuredContent"]["results"]
+        assert most(wire.process.pid) < before + 60
 
 
 def test_without_the_sdk_it_says_how_to_get_it(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -36,6 +37,18 @@ class Program(NoticeApp, inherit_bindings=False):
     """How the user left the screen."""
     attention: AttentionReport | None
     """What needs a person; None before the first look."""
+    is_handed_over = False
+    """Another program has the terminal: the event loop stands still, and nobody looks at this one."""
+
+    @contextmanager
+    def suspend(self) -> Iterator[None]:
+        """As Textual has it, and noted."""
+        with super().suspend():
+            self.is_handed_over = True
+            try:
+                yield
+            finally:
+                self.is_handed_over = False
 
     def remember(self, **fields: object) -> None:
         """Remember fields of `ViewState` for the next run."""

@@ -90,6 +90,34 @@ def test_a_change_is_told_on_the_terminal(
     assert b"question \xc2\xb7 shop" not in terminal.received
 
 
+def test_a_person_is_told_while_an_editor_has_the_terminal(
+    claude_home: ClaudeHome, works: str, running: list[Terminal], tmp_path: Path
+) -> None:
+    """The terminal had told of its keys, and tells of nothing while the editor has it."""
+    editor = tmp_path / "editor"
+    editor.write_text("#!/bin/sh\necho EDITOR READY\nread line\n")
+    editor.chmod(0o700)
+    variables = {**settings(tmp_path, "osc9"), "EDITOR": str(editor)}
+    terminal = Terminal(PROGRAM, home=claude_home.home, variables=variables)
+    running.append(terminal)
+    terminal.until("41 sessions")
+    os.write(terminal.master, b"A")
+    terminal.until("● working")
+    os.write(terminal.master, FOCUS + b"\x1b")
+    terminal.until("41 sessions")
+    os.write(terminal.master, b"v")
+    terminal.until("EDITOR READY")
+    claude_home.process(works, "waiting", waitingFor="permission prompt")
+    terminal.until(lambda: b"\x1b]9;approval" in terminal.received)
+    claude_home.process(works, "busy")
+    assert "EDITOR READY" in terminal.text
+    os.write(terminal.master, b"\n")
+    terminal.until("41 sessions")
+    os.write(terminal.master, b"A")
+    terminal.until("● working")
+    assert terminal.received.count(b"\x1b]9;approval") == 1
+
+
 @pytest.mark.needs("tmux")
 def test_tmux_hands_it_on(claude_home: ClaudeHome, works: str, tmp_path: Path) -> None:
     variables = {"HOME": str(claude_home.home), "LC_ALL": "C.UTF-8", **settings(tmp_path, "osc9")}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from datetime import timedelta
 from typing import TYPE_CHECKING
@@ -10,6 +11,7 @@ from hermes_tui.attention.delivery import Notifier
 from hermes_tui.attention.shared import SharedCounts, shared_file
 from hermes_tui.platform import paths
 from hermes_tui.tui.program import Program
+from hermes_tui.tui.terminal_output import patient
 from hermes_tui.tui.workers.attention_watch import AttentionWatch
 
 if TYPE_CHECKING:
@@ -31,7 +33,16 @@ def attention_watch(
     """The watch of one program, whose reports go to `publish` and become notifications. `board`: what is known of
     lanes. `write`, `focused` and `failed`: as `Notifier` has them; `write` is called in the screen's thread."""
     manager, settings = program.manager, program.config.attention
-    notifier = Notifier(settings, lambda text: program.in_loop(lambda: write(text)), focused, failed)
+
+    def tell(text: str) -> None:
+        if program.is_handed_over and sys.__stderr__ is not None:
+            # At once, for later it may be so no longer. Neither a bell nor such a sequence moves the other's cursor.
+            with patient(sys.__stderr__) as terminal:
+                terminal.write(text)
+        else:
+            program.in_loop(lambda: write(text))
+
+    notifier = Notifier(settings, tell, lambda: False if program.is_handed_over else focused(), failed)
 
     def monitor() -> Monitor:
         from hermes_tui.attention.monitor import Monitor

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from threading import Lock
+from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
@@ -122,7 +123,6 @@ class HermesApp(AppActions, inherit_bindings=False):
         say_indexing = lambda words: self.in_loop(lambda: self.main.status.say_indexing(words))  # noqa: E731
         self._index_watch = IndexWatch(lambda: manager.index, say_indexing)
         self._attending = attention
-        self.attention: AttentionReport | None = None
         manager.states = lambda: self.attention.among if self.attention is not None else lambda state: frozenset()
         self._reports: Slot[AttentionReport] = Slot(self.in_loop, self._attend)
         self._tells_focus = False
@@ -185,8 +185,8 @@ class HermesApp(AppActions, inherit_bindings=False):
 
     async def on_event(self, event: events.Event) -> None:
         """A key waits for the one before it, and for a screen that is being put up."""
-        if isinstance(event, events.InputEvent) and self.screen_stack:
-            self._main_screen.transcript.unread.touched()
+        if isinstance(event, events.InputEvent | events.AppFocus):
+            self.touched = monotonic()
         if isinstance(event, events.Key | events.Paste) and not event.is_forwarded:
             await self._typed.take(event)
         else:

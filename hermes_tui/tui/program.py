@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from msgspec import structs
+from textual.reactive import var
 
 from hermes_tui.tui.notice import NoticeApp
 from hermes_tui.tui.state.view_state import ViewFile, ViewState
@@ -35,8 +36,11 @@ class Program(NoticeApp, inherit_bindings=False):
 
     view: ViewState
     """How the user left the screen."""
-    attention: AttentionReport | None
+    attention: var[AttentionReport | None] = var(None, always_update=True)
     """What needs a person; None before the first look."""
+    touched: var[float] = var(float("-inf"))
+    """When somebody pressed a key, moved the mouse or came back to the terminal, by `time.monotonic`; that somebody
+    started the program does not count: who does may look at another."""
     is_handed_over = False
     """Another program has the terminal: the event loop stands still, and nobody looks at this one."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from hermes_tui.tui.screens.looking import Looking
 from hermes_tui.tui.widgets.session_list.rows import ListedPart
 from hermes_tui.tui.widgets.transcript.pane import TranscriptPane
 from hermes_tui.tui.workers.coroutines import run_beside
@@ -18,13 +19,18 @@ class FollowedSession:
     """Owns which session the pane shows."""
 
     def __init__(
-        self, pane: TranscriptPane, reader: SessionReader, part_of: Callable[[str], ListedPart | None]
+        self,
+        pane: TranscriptPane,
+        reader: SessionReader,
+        part_of: Callable[[str], ListedPart | None],
+        looking: Looking,
     ) -> None:
         """`reader` opens sessions, and tells of those that have grown. `part_of`: what the list knows of a session by
-        its unified id."""
+        its unified id. `looking`: knows whether a person looks at the pane."""
         self._pane = pane
         self._reader = reader
         self._part_of = part_of
+        self._looking = looking
         self.wanted = ""
         """Unified id of the session that is shown or about to be."""
         self.shown: Transcript | None = None
@@ -67,13 +73,14 @@ class FollowedSession:
 
     def update(self) -> None:
         """Tell the pane what the list knows of the session by now, and have its file looked at: the list hears first
-        that one at rest goes on."""
+        that one at rest goes on. Look for what is new in it."""
         if self.shown is not None and not self.shown.is_remote:
             self._reader.look_now()
         summary = self._pane.summary
         part = self._part_of(summary.unified_id) if summary is not None else None
         if part is not None:
             self._pane.show_part(part)
+        self._looking.consider()
 
     def grown(self, transcript: Transcript) -> None:
         """The file of a transcript has changed, or it is time to ask its server, unless that has yet to answer."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import subprocess
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager
 from datetime import datetime, timedelta
@@ -20,8 +21,9 @@ from claude_lines import ClaudeHome
 from hermes_tui.sessions.mark_store import MarkStore
 from hermes_tui.tui.app import HermesApp
 from hermes_tui.tui.screens.attention import AttentionScreen
+from hermes_tui.tui.screens.lanes.transcript import LaneTranscript
 from hermes_tui.tui.screens.main.all_seen import AllSeenScreen
-from hermes_tui.tui.screens.main.unread import UnreadController
+from lane_homes import DISCORD, NOW, HermesDemo, go
 from pilots import main_of, screen_text, toasts, until
 
 Program = Callable[..., AbstractAsyncContextManager[Pilot[None]]]
@@ -194,10 +196,8 @@ async def test_nobody_there_sees_nothing(program: Program, claude_home: ClaudeHo
             pilot,
             lambda: "Answer 0 to draw totals" in screen_text(pilot) and main.parts.program.attention is not None,
         )
-        moment = [0.0]
-        main.transcript.unread = UnreadController(main.parts, now=lambda: moment[0])
-        main.transcript.unread.consider()
-        moment[0] = 31.0
+        app = cast(HermesApp, pilot.app)
+        app.touched = time.monotonic() - 31
         claude_home.start += timedelta(hours=1, minutes=30)
         claude_home.say(path, "assistant", "Drawn while you were away")
         await until(pilot, lambda: "Drawn while" in screen_text(pilot) and "new since" in screen_text(pilot))
@@ -206,7 +206,7 @@ async def test_nobody_there_sees_nothing(program: Program, claude_home: ClaudeHo
         await pilot.press("ctrl+l")  # does nothing but show that somebody is there
         await until(pilot, lambda: list(seen()) != [] and main.sessions.states.unread == {})
         assert "new since" in screen_text(pilot)
-        moment[0] += 31.0
+        app.touched = time.monotonic() - 31
         claude_home.say(path, "assistant", "And once more")
         await until(pilot, lambda: marked(pilot)[:3] == ["Drawn while", "new since", "once more"])  # one was seen
         assert marked(pilot).count("new since") == 1
@@ -286,6 +286,21 @@ async def test_whoever_looks_at_another_window_sees_nothing(program: Program, cl
         pilot.app.post_message(events.AppFocus())
         await until(pilot, lambda: seen() and not unread(pilot))
         assert "new since" in screen_text(pilot)
+
+
+async def test_a_session_is_looked_at_in_its_lane(demo: HermesDemo) -> None:
+    began(NOW - timedelta(hours=2, minutes=14))  # before the second question there
+    async with demo.program((80, 48), attention=True) as pilot:
+        await until(pilot, lambda: unread(pilot))
+        await go(pilot, DISCORD)
+        await pilot.press("enter")
+        await until(pilot, lambda: isinstance(pilot.app.screen, LaneTranscript))
+        await until(pilot, lambda: "new since" in screen_text(pilot) and seen())
+        text = screen_text(pilot)
+        assert text.index("Nobody") < text.index("new since") < text.index("sorry") < text.index("No harm done")
+        session = cast(LaneTranscript, pilot.app.screen).session_id
+        assert list(seen()) == [f"hermes:{session}"]
+        await until(pilot, lambda: f"hermes:{session}" not in unread(pilot))
 
 
 async def test_a_file_of_marks_that_is_kept_by_another_stops_no_key(

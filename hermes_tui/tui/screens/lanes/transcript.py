@@ -15,6 +15,7 @@ from hermes_tui.tui.keymap import bindings
 from hermes_tui.tui.program import Program
 from hermes_tui.tui.screens.followed import FollowedSession
 from hermes_tui.tui.screens.full_screen import FullScreen
+from hermes_tui.tui.screens.looking import Looking
 from hermes_tui.tui.widgets.hints import OF_SEARCHES
 from hermes_tui.tui.widgets.transcript.pane import TranscriptPane
 from hermes_tui.tui.workers.coroutines import run_beside
@@ -43,7 +44,9 @@ class LaneTranscript(FullScreen[None]):
         opens: Slot[OpenedSession] = Slot(program.in_loop, self._opened)
         growths: Slot[Transcript] = Slot(program.in_loop, self._grown)
         self._reader = SessionReader(program.manager.open, opens.put, growths.put)
-        self._followed = FollowedSession(self.pane, self._reader, lambda unified: program.forest.part(unified))
+        self._looking = Looking(self.pane, program)
+        part_of = lambda unified: program.forest.part(unified)  # noqa: E731  (the forest of that moment)
+        self._followed = FollowedSession(self.pane, self._reader, part_of, self._looking)
 
     def body(self) -> ComposeResult:
         """The transcript."""
@@ -53,6 +56,7 @@ class LaneTranscript(FullScreen[None]):
     def on_mount(self) -> None:
         """Open the current session."""
         self._reader.start()
+        self._looking.begin()
         self._turn(0)
 
     def on_unmount(self) -> None:

@@ -103,10 +103,7 @@ class MainScreen(CurrentSize[None]):
             self.status.show_detail()
         self._first = Forest()
         self.status.show_hints()
-        look = lambda _: self.transcript.unread.consider()  # noqa: E731  (the transcript may be in sight again)
-        self.screen_layout_refresh_signal.subscribe(self, look)
-        self.watch(self, "stack_updates", look, init=False)
-        self.watch(self.app, "app_focus", lambda _: self.transcript.unread.touched(), init=False)
+        self.transcript.looking.begin()
         if not self.parts.clock.is_fixed:
             self.set_interval(_MINUTE, self._tick)
 

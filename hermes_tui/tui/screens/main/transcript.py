@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from hermes_tui.tui.screens.followed import FollowedSession
+from hermes_tui.tui.screens.looking import Looking
 from hermes_tui.tui.screens.main.parts import MainParts
 from hermes_tui.tui.screens.main.unread import UnreadController
 from hermes_tui.tui.workers.session_reader import SessionReader
@@ -54,11 +55,12 @@ class TranscriptController(FollowedSession):
 
     def __init__(self, parts: MainParts, reader: SessionReader) -> None:
         """`reader` opens sessions, and tells of those that have grown."""
-        super().__init__(parts.pane, reader, parts.sessions.part)
+        self.looking = Looking(parts.pane, parts.program, lambda: parts.is_reading)
+        super().__init__(parts.pane, reader, parts.sessions.part, self.looking)
         self.pane = parts.pane
         self._part_by_id = parts.sessions.part
         self._sessions = reader
-        self.unread = UnreadController(parts)
+        self.unread = UnreadController(parts, self.looking)
         self._kept: OpenTranscript | None = None
         """The session as it was before the search."""
         self._callers: list[OpenTranscript] = []
@@ -76,11 +78,6 @@ class TranscriptController(FollowedSession):
     def shows_one_of(self, sessions: Sequence[SessionSummary]) -> bool:
         """One of these is shown or about to be."""
         return any(one.unified_id == self.wanted for one in sessions)
-
-    def update(self) -> None:
-        """Tell the pane what the list knows of the session by now, and look for what is new in it."""
-        super().update()
-        self.unread.consider()
 
     # Opening and following ---------------------------------------------------------------------------------
 

@@ -22,9 +22,10 @@ __all__ = ["Life", "give_back", "hurry", "import_without", "leave", "settle", "s
 
 _TRIM_THRESHOLD, _MMAP_THRESHOLD, _ARENA_MAX = -1, -3, -8
 """Names of `mallopt`'s settings, from malloc.h."""
-_LARGE = 32 << 10
-"""A quarter of glibc's own first threshold, which would also grow with the first large block that is freed: what
-files are read into would come from the heap, and the next small object above it keeps megabytes, for ever more."""
+_LARGE = 8 << 10
+"""A sixteenth of glibc's own first threshold, which would also grow with the first large block that is freed: what
+files are read into would come from the heap, and the next small object above it keeps megabytes, for ever more. At
+32 KiB the heap of a program that was used for an hour's worth of changes was 29 MB with 10 free, here 23 with 5."""
 
 
 def stay_small() -> None:

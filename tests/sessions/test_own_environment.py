@@ -31,6 +31,7 @@ def test_without_settings_it_is_this_process(settings: Path) -> None:
 
 def test_the_settings_name_servers(settings: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing listens there: that it is asked for is said, without the password."""
+    monkeypatch.setattr("session_adapters.hector.server.PATIENCE", 60.0)  # to import psycopg alone may take longer
     one, other = "postgresql://reader:s3cret@127.0.0.1:1/one", "postgresql://reader:s3cret@127.0.0.1:1/other"
     settings.write_text(f'[hector]\ndsn = ["{one}", "{other}"]\n')
     machine = this_machine()

@@ -17,7 +17,9 @@ from hermes_tui.tui.state.saved_searches import Saved
 _SAVING = """
 import sys
 from pathlib import Path
+from hermes_tui.tui.state import saved_searches
 from hermes_tui.tui.state.saved_searches import Saved
+saved_searches.PATIENCE = 180.0  # whoever has the file may have no processor for long
 saved = Saved(Path(sys.argv[1]))
 for number in range(25):
     saved.add(f"{sys.argv[2]} {number}")

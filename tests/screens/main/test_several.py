@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
@@ -145,6 +146,26 @@ async def test_tags_that_cannot_be_kept_are_not_lost(program: Any, eight: Claude
         kept.rmdir()
         await pilot.press("enter")
         await until(pilot, lambda: any("Changed the tags of 2 sessions." in one for one in toasts(pilot)))
+
+
+@pytest.mark.parametrize("key", ["enter", "ctrl+s"])
+async def test_what_is_typed_while_tags_are_kept_is_for_the_list(
+    program: Any, eight: ClaudeHome, monkeypatch: pytest.MonkeyPatch, key: str
+) -> None:
+    change = MarkStore.change
+
+    def slowly(*args: Any) -> object:
+        time.sleep(0.5)
+        return change(*args)
+
+    monkeypatch.setattr(MarkStore, "change", slowly)
+    async with program(eight.home) as pilot:
+        await pilot.press("space", "space", "t")
+        await until(pilot, lambda: isinstance(pilot.app.screen, TagsScreen) and "Number 7" in screen_text(pilot))
+        before = here(pilot)
+        await pilot.press(*"review", key, "j")
+        await until(pilot, lambda: pilot.app.screen is main_of(pilot))
+        await until(pilot, lambda: here(pilot) != before)
 
 
 async def test_marked_sessions_are_tagged_together(program: Any, eight: ClaudeHome) -> None:

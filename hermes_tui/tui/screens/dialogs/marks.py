@@ -10,6 +10,7 @@ from typing import Any
 from textual import events, on
 from textual.app import ComposeResult
 from textual.dom import DOMNode
+from textual.message import Message
 from textual.widget import Widget
 from textual.widgets import Input, Static, TextArea
 
@@ -21,7 +22,6 @@ from hermes_tui.tui.screens.cli_equivalent import own_command
 from hermes_tui.tui.screens.dialogs.dismissal import Dialog
 from hermes_tui.tui.screens.dialogs.export import ARMED_AFTER
 from hermes_tui.tui.widgets.search_box import TextInput
-from hermes_tui.tui.workers.coroutines import run_beside
 from session_adapters.model import SessionSummary
 
 __all__ = ["KeepingDialog", "MarksScreen"]
@@ -49,6 +49,9 @@ class KeepingDialog(Dialog[None]):
 
     BINDINGS = bindings("marks")
 
+    class Meant(Message):
+        """It is to be kept as it stands."""
+
     def __init__(self, heading: str, hint: str, keep: Callable[[MarkChange], Awaitable[object]]) -> None:
         """`heading` and `hint`: as in `Dialog`. `keep` may raise `HermesTuiError`."""
         super().__init__(heading, hint)
@@ -65,9 +68,15 @@ class KeepingDialog(Dialog[None]):
         super().on_mount()
         self._shown_at = time.monotonic()
 
-    @on(Input.Submitted)
     def action_save(self) -> None:
         """Take it as it stands."""
+        self.post_message(self.Meant())
+
+    @on(Input.Submitted)
+    @on(Meant)
+    async def _save(self) -> None:
+        """In the turn of this screen: what is typed behind it waits, and is for what lies below; in a field that is
+        kept already it would be lost."""
         if time.monotonic() - self._shown_at < ARMED_AFTER:
             return
         try:
@@ -76,16 +85,13 @@ class KeepingDialog(Dialog[None]):
             self._refuse(error)
             return
 
-        async def save() -> None:
-            try:
-                if change != MarkChange():
-                    await self._keep(change)
-            except HermesTuiError as error:
-                self._refuse(error)
-            else:
-                self.dismiss()
-
-        run_beside(self, save, "save", exclusive=True)
+        try:
+            if change != MarkChange():
+                await self._keep(change)
+        except HermesTuiError as error:
+            self._refuse(error)
+        else:
+            self.dismiss()
 
     def _refuse(self, error: HermesTuiError) -> None:
         self.notify(f"{safe(str(error))}.", severity="warning", markup=False)

@@ -18,7 +18,6 @@ from hermes_tui.platform.locks import is_held, take
 from hermes_tui.platform.own_files import read_own
 from hermes_tui.sessions.own_environment import file_name
 from session_adapters.base import Environment
-from session_adapters.proc import start_of
 
 __all__ = ["SharedCounts", "shared_counts", "shared_file"]
 
@@ -49,6 +48,8 @@ def shared_counts(path: Path) -> Mapping[str, int] | None:
 
 def _is_stopped(pid: int) -> bool:
     """By field 3 of `/proc/PID/stat`; where there is no `/proc`: no."""
+    from session_adapters.proc import start_of  # no first frame needs it
+
     return start_of(f"/proc/{pid}/stat").rpartition(b")")[2].split()[:1] == [_STOPPED]
 
 

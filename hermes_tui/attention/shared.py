@@ -61,7 +61,7 @@ class SharedCounts:
         self._lock = threading.Lock()
         self._over = False
         self._held: int | None = None
-        self._kept: Mapping[str, int] = {}
+        self._kept: Mapping[str, int] | None = None  # what an earlier program kept may stand there
 
     def keep(self, counts: Mapping[str, int]) -> None:
         """Let others know these. Where the file cannot be written they look for themselves."""

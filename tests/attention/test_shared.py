@@ -92,3 +92,12 @@ def test_where_nothing_can_be_written_nothing_fails(tmp_path: Path) -> None:
     shared.keep({"need": 1})
     shared.close()
     assert shared_counts(path) is None
+
+
+def test_a_program_that_cannot_look_lets_nobody_believe_the_one_before(tmp_path: Path) -> None:
+    before, now = SharedCounts(tmp_path / "counts.json"), SharedCounts(tmp_path / "counts.json")
+    before.keep({"need": 7})
+    before.close()
+    now.keep({})
+    assert shared_counts(tmp_path / "counts.json") is None
+    now.close()

@@ -92,7 +92,11 @@ class HermesAdapter(Adapter):
         own = home.name if home.parent.name == "profiles" and _PROFILE.fullmatch(home.name) else None
         found = [Root(path=home, layout=DATABASE, profile=own, exists=is_folder(home))]
         try:
-            names = sorted(self._profiles()[:_MOST_PROFILES])
+            names = self._profiles()
+            if len(names) > _MOST_PROFILES:  # those in which Hermes ran come first
+                folder = f"{home}/profiles"
+                names.sort(key=lambda name: not os.path.exists(f"{folder}/{name}/{DATABASE}"))  # noqa: PTH110 - of many
+                names = sorted(names[:_MOST_PROFILES])
         except OSError:  # `sources` reports the one that is there and cannot be read
             names = []
         for name in names:
@@ -103,13 +107,9 @@ class HermesAdapter(Adapter):
         return found
 
     def _profiles(self) -> list[str]:
-        """What may be a profile by its name; where they are too many, those in which Hermes ran come first. Raises
-        `OSError`."""
+        """What may be a profile by its name. Raises `OSError`."""
         folder = self.environment.path("HERMES_HOME", ".hermes") / "profiles"
-        names = sorted(filter(_PROFILE.fullmatch, os.listdir(folder)))  # noqa: PTH208 - names alone
-        if len(names) > _MOST_PROFILES:
-            names.sort(key=lambda name: not os.path.exists(f"{folder}/{name}/{DATABASE}"))  # noqa: PTH110 - of many
-        return names
+        return sorted(filter(_PROFILE.fullmatch, os.listdir(folder)))  # noqa: PTH208 - names alone
 
     @property
     def left_out(self) -> str:

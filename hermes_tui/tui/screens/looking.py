@@ -1,4 +1,4 @@
-"""What came since a person looked: a line above it, and read by looking."""
+"""Counts a session as seen once a person looked, and draws a line above the new."""
 
 from __future__ import annotations
 

@@ -80,13 +80,7 @@ class KeepingDialog(Dialog[None]):
         if time.monotonic() - self._shown_at < ARMED_AFTER:
             return
         try:
-            change = self.change
-        except ValidationError as error:
-            self._refuse(error)
-            return
-
-        try:
-            if change != MarkChange():
+            if (change := self.change) != MarkChange():
                 await self._keep(change)
         except HermesTuiError as error:
             self._refuse(error)

@@ -13,7 +13,7 @@ __all__ = ["UnreadController"]
 
 
 class UnreadController:
-    """Does what the keys for it ask."""
+    """What the keys `u`, `U` and `N` do."""
 
     def __init__(self, parts: MainParts, looking: Looking) -> None:
         self._parts = parts

@@ -68,7 +68,7 @@ class Root(msgspec.Struct, frozen=True, kw_only=True):
     exists: bool = False
 
 
-class Source(msgspec.Struct, frozen=True, kw_only=True):
+class Source(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """One thing on disk that holds sessions: a session file, or a database of many. Made from `stat` alone."""
 
     agent: str

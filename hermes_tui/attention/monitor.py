@@ -276,7 +276,7 @@ class Monitor:
         if known is None or not is_same or known.read < changed + _SETTLES:
             with suppress(HermesTuiError):
                 agent, name = session.agent, session.session_id
-                source = self._manager.catalogue.source_of(session)
+                source = self._manager.catalogue.listed_in(agent, name)
                 opened = self._manager.read(agent, name, lambda adapter, found: adapter.open_end(found, name), source)
                 if opened.activity.since is None and not opened.complete:  # the end does not tell where it stands
                     opened = self._manager.read(agent, name, lambda adapter, found: adapter.open(found, name), source)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import NamedTuple, TypeVar
 
 from hermes_tui.errors import AgentNotFound, HermesTuiError, ParseError, SessionNotFound
@@ -91,12 +91,21 @@ class Adapters:
             return adapter
 
     def read(
-        self, agent: str, session_id: str, how: Callable[[Adapter, Source], T], source: Source | None = None
+        self,
+        agent: str,
+        session_id: str,
+        how: Callable[[Adapter, Source], T],
+        source: Source | None = None,
+        listed: Source | None = None,
     ) -> T:
-        """Find the session, unless it is in `source`, and read it with `how`. Raises `AgentNotFound`,
-        `SessionNotFound`, and `ParseError` for whatever else goes wrong."""
+        """Find the session, unless it is in `source`, and read it with `how`; it is looked for where it was `listed`
+        first, which spares going through all there are. Raises `AgentNotFound`, `SessionNotFound`, and `ParseError`
+        for whatever else goes wrong."""
         with adapter_asked(f"cannot read {agent} session {session_id!r}"):
             adapter = self.get(agent)
+            if source is None and listed is not None:
+                with suppress(SessionMissing, SessionUnreadable):  # it may have been moved since
+                    return how(adapter, listed)
             try:
                 if (source := source or adapter.find(session_id)) is None:
                     raise no_session(agent, session_id)

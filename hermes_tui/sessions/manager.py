@@ -188,7 +188,8 @@ class SessionManager:
     def open(self, agent: str, session_id: str, source: Source | None = None, at: At = ("", 0)) -> Transcript:
         """The conversation for reading and following, newest part first, in `source` if given, or what is around the
         message `at`: see `Adapter.open_at`. Raises as `get`."""
-        return self.read(agent, session_id, lambda adapter, found: adapter.open_at(found, session_id, *at), source)
+        listed = self.catalogue.listed_in(agent, session_id)
+        return self.read(agent, session_id, lambda one, found: one.open_at(found, session_id, *at), source, listed)
 
     # Costs ---------------------------------------------------------------------------------------------------
 

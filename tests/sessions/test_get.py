@@ -123,6 +123,32 @@ def test_open_gives_a_transcript_that_follows(tiny_home: TinyHome, manager: Sess
     assert transcript.messages[-1].content == "more"
 
 
+def test_what_is_listed_is_opened_where_it_was_and_looked_for_when_it_is_not_there(
+    tiny_home: TinyHome, manager: SessionManager, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from tiny_adapter import TinyAdapter
+
+    path = tiny_home.add("one")
+    looked: list[str] = []
+    find = TinyAdapter.find
+
+    def counted(self: TinyAdapter, session_id: str) -> object:
+        looked.append(session_id)
+        return find(self, session_id)
+
+    monkeypatch.setattr(TinyAdapter, "find", counted)
+    manager.list("tiny")
+    assert len(manager.open("tiny", "one").messages) == 2
+    assert looked == [], "to go through fifty thousand sessions takes half a second"
+    (tiny_home.store / "archived").mkdir()
+    path.rename(tiny_home.store / "archived" / path.name)
+    assert len(manager.open("tiny", "one").messages) == 2
+    (tiny_home.store / "archived" / path.name).unlink()
+    with pytest.raises(SessionNotFound):
+        manager.open("tiny", "one")
+    assert looked == ["one", "one"]
+
+
 def test_summary_finds_what_is_newer_than_the_last_refresh(tiny_home: TinyHome, manager: SessionManager) -> None:
     tiny_home.add("one")
     manager.list("tiny")

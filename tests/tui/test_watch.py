@@ -170,6 +170,33 @@ def test_the_longer_a_look_at_every_store_takes_the_rarer_it_is(
         watch.join()
 
 
+def test_a_change_right_after_a_look_at_every_store_does_not_wait_for_its_share(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("hermes_tui.tui.workers.session_watch.WITH_NOTIFICATION", 600.0)
+
+    class Long(Looked):
+        def refresh(self, agents: Collection[str] | None = None, *, again: bool = False) -> Snapshot:
+            until = time.thread_time() + (1.5 if agents is None else 0.0)  # as with fifty thousand sessions
+            while time.thread_time() < until:
+                pass
+            return super().refresh(agents, again=again)
+
+    looked = Long(tmp_path)
+    watch = Watch(looked, lambda snapshot: None, nothing)
+    watch.start()
+    try:
+        wait(lambda: looked.count == 2 and watch.notified)
+        written = time.monotonic()
+        (tmp_path / "new.jsonl").write_text("{}")
+        wait(lambda: looked.count > 2)
+        assert looked.agents == [None, None, {"a"}]
+        assert time.monotonic() - written < 15, "a look of 1.5 s is followed by 30 s without one, but not this one"
+    finally:
+        watch.stop()
+        watch.join()
+
+
 def test_whose_place_it_is() -> None:
     """An agent may have several places, two may share one, and what is nobody's may be anybody's."""
     places = [

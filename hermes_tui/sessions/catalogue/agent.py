@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from math import inf
 from pathlib import PurePath
@@ -230,16 +230,16 @@ class AgentSessions:
             found[key] = known  # in the order of the listing, also where it is read later
         return found, todo
 
-    def read_new(self, adapter: Adapter, seconds: float | None = None) -> bool:
-        """Read what `look` found, the newest first where the time of the processor that it may take is given (one
-        source is always read); whether anything was read or dropped."""
+    def read_new(self, adapter: Adapter, seconds: float | None, stop: Callable[[], bool]) -> bool:
+        """Read what `look` found until `stop()`, the newest first where the `seconds` of the processor that it may
+        take are given (one source is always read); whether anything was read or dropped."""
         looked, self._looked = self._looked, _Looked({}, [], False, (), (), None)
         todo, stint = looked.todo, Stint(inf if seconds is None else seconds)
         if seconds is not None:
             todo.sort(key=lambda one: -one[1].modified)
         done = 0
         for key, source, exact in todo:
-            if done and stint.over:
+            if done and (stint.over or stop()):
                 break
             known = self.entries.get(key)
             looked.found[key] = self._kept(key, known, self.read(adapter, source, exact=exact).with_calls_of(known))

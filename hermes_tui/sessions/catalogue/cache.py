@@ -42,7 +42,7 @@ PICTURED = 5_000
 """Sessions in the first picture: decoded before anything is shown, and written beside the entries each time."""
 
 
-class CachedSource(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class CachedSource(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """What one source held when it had that stamp."""
 
     source: Source

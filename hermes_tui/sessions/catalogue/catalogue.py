@@ -10,8 +10,9 @@ import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from heapq import nlargest
-from itertools import filterfalse
+from itertools import filterfalse, takewhile
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -52,6 +53,7 @@ class Catalogue:
         self._known_agents: dict[str, AgentSessions] | None = None
         self._foreign: list[cache.CachedSource] = []
         self._work = threading.RLock()  # `complete` holds it while it asks for a `refresh`
+        self._closing = threading.Event()
         self._snapshot = Snapshot()
         self._by_id: dict[str, SessionSummary] = {}
         self.seconds: float | None = None
@@ -71,11 +73,10 @@ class Catalogue:
         with self._work:
             if not self._saved.is_loaded and not self._snapshot.version:
                 wanted, picture = self._adapters.asked, self._saved.picture
-                sessions = tuple(one for one in picture.sessions if wanted is None or one.agent in wanted)
-                if sessions:
+                shown = tuple(one for one in picture.sessions if wanted is None or one.agent in wanted)
+                if shown:
                     self._marks = picture.marks
-                    partial = sum(one.partial for one in sessions) + picture.left
-                    self._show(Snapshot(sessions=sessions, partial=partial))
+                    self._show(Snapshot(sessions=shown, partial=sum(one.partial for one in shown) + picture.left))
             return self._snapshot
 
     @property
@@ -96,10 +97,10 @@ class Catalogue:
                 self._agents[agent].begin(self._adapters.get(agent), source)
             for agent in {agent for agent, _ in newest}:
                 self._relate(agent, self._agents[agent])
-            snapshot = self._publish()
+            self._publish()
             if newest:
                 self._saved.outdate()  # not before: half a list is not worth keeping
-            return snapshot
+            return self._snapshot
 
     def refresh(
         self, agents: Iterable[str] | None = None, *, everywhere: bool = False, again: bool = False
@@ -132,7 +133,7 @@ class Catalogue:
     def _look(self, agents: Iterable[str], begun: float, again: bool) -> None:
         seconds = self.seconds
         looked: list[tuple[int, AgentSessions, Adapter]] = []
-        for agent in agents:
+        for agent in takewhile(lambda _: not self._closing.is_set(), agents):
             state = self._agents[agent]
             try:
                 adapter = self._adapters.get(agent)
@@ -144,7 +145,7 @@ class Catalogue:
         until = max(begun, time.thread_time() - (1.0 - _PROGRESS) * (seconds or 0.0)) + (seconds or 0.0)
         for at, (_, state, adapter) in enumerate(looked):
             share = None if seconds is None else (until - time.thread_time()) / (len(looked) - at)
-            if state.read_new(adapter, share):
+            if state.read_new(adapter, share, self._closing.is_set):
                 self._saved.outdate()
 
     def refresh_processes(self) -> Snapshot:
@@ -207,8 +208,7 @@ class Catalogue:
         be listed nothing is. Others may use the catalogue meanwhile."""
         wanted = self._wanted(agents)
         with self._work:
-            fresh = [agent for agent in wanted if self._agents[agent].place is None]
-            if fresh:
+            if fresh := [agent for agent in wanted if self._agents[agent].place is None]:
                 self.refresh(fresh)
             todo = [(agent, *found) for agent in wanted for found in self._agents[agent].partial(only)]
         todo.sort(key=lambda item: -item[2].source.modified)
@@ -225,9 +225,10 @@ class Catalogue:
         """The session in the latest snapshot, if it is there."""
         return self._by_id.get(unified_id(agent, session_id))
 
-    def source_of(self, one: SessionSummary) -> Source | None:
+    def listed_in(self, agent: str, session_id: str) -> Source | None:
         """The file that a session has to itself, as it was last listed; None where the list cannot tell."""
-        return self._agents[one.agent].source_of(one)
+        one, state = self.summary(agent, session_id), self._agents.get(agent)
+        return state.source_of(one) if state is not None and one is not None else None
 
     def entries(self) -> list[cache.CachedSource]:
         """What each source held when it was last looked at, for what else is made of the sources."""
@@ -255,8 +256,10 @@ class Catalogue:
             return self._saved.problem
 
     def close(self) -> None:
-        """Write what is not yet in the cache file."""
+        """Write what is not yet in the cache file; a `refresh` in another thread reads no more, the next goes on."""
+        self._closing.set()
         with self._work:
+            self._closing.clear()
             self._saved.hurry()
             self._save_if_due()
 
@@ -300,19 +303,16 @@ class Catalogue:
             state.broken(str(error))
 
     def _read_in_full(self, agent: str, key: Key, entry: cache.CachedSource) -> None:
-        try:
-            adapter = self._adapters.get(agent)
-        except AdapterBroken:
-            return  # `_relate` says so
+        adapter = self.adapter_of(agent)
+        if adapter is None:
+            return
         exact = self._agents[agent].read(adapter, entry.source, exact=True).with_calls_of(entry)
         with self._work:  # not before: others may use the catalogue while a long file is read
             self._agents[agent].completed(key, entry, exact)
             self._saved.outdate()
 
     def _save_if_due(self) -> None:
-        def picture() -> cache.FirstPicture:
-            return self._saved.new_picture(self._agents.values(), self._adapters.label, self._marks)
-
+        picture = partial(self._saved.new_picture, self._agents.values(), self._adapters.label, self._marks)
         self._saved.save_if_due(lambda: [*self.entries(), *self._foreign], picture)
 
     def _publish(self) -> Snapshot:
@@ -342,8 +342,8 @@ class Catalogue:
     def _show(self, snapshot: Snapshot) -> None:
         """Make `snapshot` the latest, unless nothing in it is new."""
         snapshot = replace(snapshot, version=self._snapshot.version)
-        if marks := self._marks:
-            marked = tuple(with_marks(one, marks.get(one.unified_id)) for one in snapshot.sessions)
+        if own := self._marks:
+            marked = tuple(with_marks(one, own.get(one.unified_id)) for one in snapshot.sessions)
             snapshot = replace(snapshot, sessions=marked)
         if snapshot != self._snapshot:
             self._snapshot = replace(snapshot, version=snapshot.version + 1)

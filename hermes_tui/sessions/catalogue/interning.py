@@ -5,6 +5,7 @@ A third of what a long list takes in memory would be such repetitions. The value
 
 from __future__ import annotations
 
+from functools import lru_cache
 from sys import intern
 
 from msgspec.structs import force_setattr
@@ -32,7 +33,7 @@ def share_strings(entry: CachedSource) -> None:
             if value:
                 force_setattr(summary, name, intern(value))
         if summary.models:
-            force_setattr(summary, "models", tuple(map(intern, summary.models)))
+            force_setattr(summary, "models", _one(summary.models)[0])
         if summary.path == source.path:
             force_setattr(summary, "path", source.path)
         if summary.session_id == source.session_id:
@@ -42,7 +43,17 @@ def share_strings(entry: CachedSource) -> None:
         if summary.updated_at == summary.created_at:
             force_setattr(summary, "updated_at", summary.created_at)
         for name, value in summary.raw.items():
-            if type(value) is str and len(value) < _SHORT:
-                summary.raw[name] = intern(value)
-            elif type(value) is list:  # directories, branches
-                value[:] = [intern(one) if type(one) is str else one for one in value]
+            if type(value) is str:
+                if value == summary.title:
+                    summary.raw[name] = summary.title
+                elif len(value) < _SHORT:
+                    summary.raw[name] = intern(value)
+            elif type(value) is list and all(type(one) is str for one in value):  # directories, branches
+                summary.raw[name] = _one(tuple(value))[1]
+
+
+@lru_cache(maxsize=4096)
+def _one(values: tuple[str, ...]) -> tuple[tuple[str, ...], list[str]]:
+    """These values, as those have them who asked for them before. Nobody changes what a summary holds."""
+    values = tuple(map(intern, values))
+    return values, list(values)

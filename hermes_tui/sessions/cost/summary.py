@@ -16,7 +16,7 @@ from session_adapters.model import Cost, Problem
 __all__ = ["SpendPrices", "SpendRow", "SpendSummary"]
 
 
-class SpendRow(Struct, frozen=True, array_like=True):
+class SpendRow(Struct, frozen=True, array_like=True, gc=False):
     """What one session spent on one model on one day. Money in US dollars."""
 
     unified_id: str

@@ -49,7 +49,7 @@ _ARRIVALS_PAUSE = 5.0
 """Seconds between two looks at whether an agent begins to be here."""
 _SHARE = 20
 """A look that took one second is followed by at least so many without one: of the processor's time where the system
-notifies, for a busy machine makes nobody wait longer; else of the clock's, for a network may be slow."""
+notifies (a busy machine makes nobody wait longer), but after one at every store; else of the clock's (a network)."""
 READING_TURN = 5.0
 """Seconds of reading in full between two looks, where nothing is written meanwhile."""
 _GIVING_BACK = 2.0
@@ -214,17 +214,18 @@ class Watch:
         used = time.thread_time() - worked
         if agents is None:
             self._backstop = max(WITH_NOTIFICATION, min(used * _RARELY, _RAREST))
-        took = time.monotonic() - began if self._watcher is None else used
+        took = time.monotonic() - began
         places = directories(snapshot)
         if places != self._watched:
             self._watcher, self._watched = self._notifications(places), places
             self._whole = float("-inf")  # of what was written before it listens it tells nothing: look once more
+        counts = took if self._watcher is None else 0 if late or everything else used
         self._unfinished = False
         if snapshot.partial and not self._worker.is_over:
             turn = _Turn(self._worker, self._note_written)
             self._offer(self._catalogue.complete(turn))
             self._unfinished = turn.stopped
-        self._ended, self._pause = time.monotonic(), min(max(took * _SHARE, SHORTEST_PAUSE), _LONGEST)
+        self._ended, self._pause = time.monotonic(), min(max(counts * _SHARE, SHORTEST_PAUSE), _LONGEST)
 
     @property
     def _is_due(self) -> bool:

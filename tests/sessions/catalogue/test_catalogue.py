@@ -17,7 +17,7 @@ import pytest
 from hermes_tui.sessions.catalogue.agent import GONE_KEPT, AgentSessions
 from hermes_tui.sessions.catalogue.cache import CachedSource
 from hermes_tui.sessions.manager import SessionManager
-from session_adapters.base import Environment
+from session_adapters.base import Environment, Report, Source
 from session_adapters.reading.files import METER
 from tiny_adapter import TinyAdapter
 from tiny_home import START, TinyHome
@@ -69,6 +69,34 @@ def test_a_refresh_without_time_reads_the_newest_and_the_next_goes_on(
     stale = catalogue.refresh()
     assert (len(stale.sessions), stale.unread) == (5, 1), "what is not read anew stays as it was"
     assert [one.turn_count for one in catalogue.refresh().sessions if one.session_id in ("s0", "s4")] == [7, 7]
+
+
+def test_closing_waits_for_no_look_at_very_many_and_the_next_program_goes_on(
+    tiny_home: TinyHome, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(100):
+        tiny_home.add(f"s{number}", at=START + timedelta(hours=number))
+    catalogue = tiny_home.manager(tmp_path / "kept").catalogue
+    read: list[str] = []
+    closing = threading.Thread(target=catalogue.close)
+
+    def summaries(adapter: TinyAdapter, source: Source, report: Report, *, exact: bool = False) -> Any:
+        read.append(source.session_id)
+        if len(read) == 10:
+            closing.start()
+            closing.join(0.2)  # it begins to wait
+        return original(adapter, source, report, exact=exact)
+
+    original = TinyAdapter.summaries
+    monkeypatch.setattr(TinyAdapter, "summaries", summaries)
+    snapshot = catalogue.refresh()
+    closing.join(30)
+    assert not closing.is_alive()
+    assert (len(read), len(snapshot.sessions), snapshot.unread) == (10, 10, 90)
+    again = tiny_home.manager(tmp_path / "kept").catalogue
+    assert len(again.saved().sessions) == 10
+    assert len(again.refresh().sessions) == len(read) == len(set(read)) == 100
+    assert len(catalogue.refresh().sessions) == 100, "who lists after all is answered"
 
 
 def test_a_glance_reads_what_changed_last_and_nothing_twice(tiny_home: TinyHome, tmp_path: Path) -> None:

@@ -29,7 +29,14 @@ def made(number: int) -> bytes:
         path=path,
         created_at=_BEGUN,
         updated_at=_BEGUN,
-        raw={"version": "2.1.0", "firstUuid": f"{number:036}", "branches": ["feature/some branch"], "count": 7},
+        raw={
+            "version": "2.1.0",
+            "firstUuid": f"{number:036}",
+            "branches": ["feature/some branch"],
+            "count": 7,
+            "left": [1],
+            "name": "The same title, and a preview",
+        },
     )
     source = Source(agent="tiny", path=path, stamp=(1, 2), session_id=str(number) * 20, root="/home/dev/.tiny")
     return msgspec.msgpack.encode(CachedSource(source=source, summaries=(summary,)))
@@ -45,7 +52,9 @@ def test_equal_strings_are_one_and_nothing_else_changes() -> None:
     assert (one, two) == (decode(made(1)), decode(made(2)))
     for name in ("agent", "cwd", "model", "git_branch"):
         assert getattr(first, name) is getattr(second, name)
-    assert first.models[1] is second.models[1]
+    assert first.models is second.models
+    assert first.raw["branches"] is second.raw["branches"]
+    assert first.raw["name"] is first.title
     assert one.source.root is two.source.root
     assert first.path is one.source.path
     assert first.session_id is one.source.session_id

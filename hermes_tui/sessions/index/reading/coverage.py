@@ -109,29 +109,29 @@ class Stock:
         # What was taken out since is in no row that could be asked for: all is begun anew.
         if generation != self._coverage.generation or struck > self._commits:
             self._begin(generation)
-        written: Known = {}
-        if commits != self._commits:
-            written = {
-                (agent, path, native): (number, tuple(map(int, stamp.split())), _LEVELS[level], again, lost)
-                for agent, path, native, number, stamp, level, again, lost in connection.execute(
-                    _SOURCES, (self._commits,)
-                )
-            }
-            self._known.update(written)
-            self._commits = commits
         there = tuple(sources)
         gone, fresh = _differences(self._asked, there)
         self._asked = there
-        if not (gone or fresh or written):
-            return
-        left = set(map(key_of, gone))
-        for key in left:
+        changed = dict.fromkeys(map(key_of, gone))
+        for key in changed:
             self._sources.pop(key, None)
-        come = {key_of(source): source for source in fresh}
-        self._sources.update(come)
-        others = [key for keys in (written.keys(), left) for key in keys if key not in come]
-        known = (key_of(self._sources[key]) if key in self._sources else key for key in others)
-        self._renew((*come, *known))
+        for source in fresh:
+            key = key_of(source)
+            changed.pop(key, None)  # its strings are of one that is there no more
+            changed[key] = None
+            self._sources[key] = source
+        if commits != self._commits:
+            rows = connection.execute(_SOURCES, (self._commits,))
+            for agent, path, native, number, text, level, again, lost in rows:
+                key, stamp = (agent, path, native), tuple(map(int, text.split()))
+                if (known := self._sources.get(key)) is not None:
+                    # What it has already: at first these are as many as there are sessions.
+                    key, stamp = key_of(known), known.stamp if known.stamp == stamp else stamp
+                changed[key] = None
+                self._known[key] = (number, stamp, _LEVELS[level], again, lost)
+            self._commits = commits
+        if changed:
+            self._renew(changed)
 
     def _renew(self, changed: Iterable[Key]) -> None:
         """Say anew what there is of some sources. Their keys are made of their own strings: one copy is enough."""

@@ -131,7 +131,7 @@ class Accounts:
         self._sums: dict[tuple[str, str, str, str, str], _Sum] = defaultdict(_Sum)
         self._seen: dict[str, set[int]] = defaultdict(set)
         """Agent → hashes of what tells the calls apart that were counted."""
-        self._later: list[tuple[SessionSummary, list[Usage]]] = []
+        self._later: list[tuple[SessionSummary, Iterable[Usage]]] = []
         self._days: dict[int, tuple[str, str]] = {}
 
     def add(self, session: SessionSummary, calls: Iterable[Usage]) -> Cost | None:
@@ -139,8 +139,8 @@ class Accounts:
         own calls cost, those that another session has too among them; None where none of it is known."""
         own = calls
         if any(call.inherited for call in calls):
-            own = [call for call in calls if not call.inherited]
-            self._later.append((session, [call for call in calls if call.inherited]))
+            own = _Only(calls, inherited=False)
+            self._later.append((session, _Only(calls, inherited=True)))
         runs = self._runs.get(session.unified_id, ())
         total = self._add(session, own, runs)
         if runs and not _is_native(own):
@@ -204,6 +204,17 @@ def own_cost(calls: Iterable[Usage], runs: Sequence[Run], prices: Prices) -> Cos
         for _, one in till.sums(some):
             total.merge(one)
     return _cost(total, own, runs)
+
+
+class _Only:
+    """The inherited calls among some, or the others, each time that they are gone through: they may be thousands."""
+
+    def __init__(self, calls: Iterable[Usage], *, inherited: bool) -> None:
+        self._calls = calls
+        self._inherited = inherited
+
+    def __iter__(self) -> Iterator[Usage]:
+        return (call for call in self._calls if call.inherited is self._inherited)
 
 
 def _once(calls: Iterable[Usage], met: set[int]) -> Iterator[Usage]:

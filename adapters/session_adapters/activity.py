@@ -41,6 +41,8 @@ class Activity(JsonRecord, frozen=True):
     """What runs, or waits for leave."""
     tools: tuple[str, ...] = ()
     """All that run together, where they are several."""
+    begun: bool = False
+    """All that run have begun (`ToolCall.begun`)."""
     text: str = ""
     """Its command, the question, the error, the prompt that is being answered, an answer's last line; one line."""
     until: datetime | None = None
@@ -84,6 +86,7 @@ def _of_reply(message: Message, answered: datetime | None) -> Activity:
             since=message.timestamp,
             tool=_line(waits[-1].tool_name),
             tools=tuple(_line(call.tool_name) for call in waits) if len(waits) > 1 else (),
+            begun=all(call.begun for call in waits),
             text=_line(_most_telling(waits[-1].input)),
             record=f"a call of {_line(waits[-1].tool_name)} without a result",
         )

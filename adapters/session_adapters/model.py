@@ -159,6 +159,8 @@ class ToolCall(JsonRecord, frozen=True):
     duration_ms: int | None = None
     subagent_id: str | None = None
     """Native session id of the helper that this call started. «ours»"""
+    begun: bool = False
+    """Without a result yet, and its agent notes that the tool is at work: it waits for no leave. «ours»"""
 
 
 class ToolResult(JsonRecord, frozen=True):

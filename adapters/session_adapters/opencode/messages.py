@@ -135,6 +135,7 @@ def _call(part: PartRecord, fallback: str) -> ToolCall:
         is_error=failed or (isinstance(code, int) and code != 0),
         duration_ms=span(state.time.start, state.time.end) if state.time else None,
         subagent_id=helper_of(state.metadata),
+        begun=state.status == "running" and state.metadata is not None,  # written when leave was given
     )
 
 

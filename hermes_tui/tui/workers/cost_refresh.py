@@ -24,9 +24,9 @@ process of its own. Not the time on the clock: on a busy machine costs would be 
 
 
 class CostRefresh:
-    """`book` is called in the thread and adds up; `booked` is called there when it has, and something was new."""
+    """`book` is called in the thread, adds up and says whether anything is new; then `booked` is called there."""
 
-    def __init__(self, book: Callable[[], object], booked: Callable[[], None]) -> None:
+    def __init__(self, book: Callable[[], bool], booked: Callable[[], None]) -> None:
         self._book = book
         self._booked = booked
         self._worker = Worker[None]("cost_refresh", self._serve, first=FIRST_AFTER)
@@ -47,11 +47,11 @@ class CostRefresh:
     def _serve(self, request: None) -> None:
         worked, elsewhere = time.thread_time(), _of_processes()
         try:
-            self._book()
+            news = self._book()
         except HermesTuiError:
             self._worker.stop()  # wrong settings, of which the screen of costs says what is wrong
             return
-        if not self._worker.is_over:
+        if news and not self._worker.is_over:
             self._booked()
         self._worker.rest(max(PAUSE, _REST * (time.thread_time() - worked), _of_processes() - elsewhere))
 

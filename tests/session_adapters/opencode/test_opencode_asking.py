@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from session_adapters.activity import Activity
 from session_adapters.opencode.transcript import with_asking
@@ -32,5 +33,7 @@ def test_what_is_asked_for_has_not_always_the_name_of_the_tool(
     since = datetime(2026, 11, 23, 9, 0, 4, 700_000, tzinfo=UTC)
     activity = Activity(step="working", since=since, tool=tool, record="a call")
     assert with_asking(activity, str(tmp_path / "opencode.db"), "ses_1").step == step
+    begun = with_asking(replace(activity, begun=True), str(tmp_path / "opencode.db"), "ses_1").step
+    assert begun == (step if tool == "task" else "working"), "it had its leave"
     (tmp_path / "log" / "opencode.log").write_text(lines.replace("run=1 message=loop", "run=2 message=loop"))
     assert with_asking(activity, str(tmp_path / "opencode.db"), "ses_1").step == "working", "another process asked"

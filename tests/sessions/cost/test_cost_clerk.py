@@ -231,13 +231,24 @@ def test_a_session_of_which_nothing_changed_is_the_same_when_it_is_shown_again(s
     manager.costs.sheet()
     costs = {name: one.cost.total_usd for name, one in shown().items() if one.cost is not None}
     assert costs == {"one": pytest.approx(2.0), "two": pytest.approx(1.0)}
+    assert not manager.costs.has_news(), "with fifty thousand sessions half a second went for a list that is there"
+    spender.session("two", {"input": MILLION}, {"input": MILLION})
+    manager.catalogue.refresh()
+    assert manager.costs.has_news()
+    shown()
+    assert not manager.costs.has_news()
 
 
 def test_the_cost_refresh_adds_up_once_for_many_changes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("hermes_tui.tui.workers.cost_refresh.FIRST_AFTER", 0.0)
     booked = threading.Event()
     calls: list[str] = []
-    keeper = CostRefresh(lambda: calls.append("book"), booked.set)
+
+    def book() -> bool:
+        calls.append("book")
+        return True
+
+    keeper = CostRefresh(book, booked.set)
     for _ in range(5):
         keeper.look()
     assert booked.wait(60)
@@ -262,14 +273,15 @@ def test_the_cost_refresh_rests_by_the_processors_time(work: str, monkeypatch: p
 
     monkeypatch.setattr(Worker, "rest", rest)
 
-    def book() -> None:
+    def book() -> bool:
         if work == "wait":
             time.sleep(0.5)
         else:
             burn = "import time\nwhile time.process_time() < 0.4: pass"
             subprocess.run([sys.executable, "-S", "-c", burn], check=True)
+        return False
 
-    keeper = CostRefresh(book, lambda: None)
+    keeper = CostRefresh(book, lambda: pytest.fail("nothing is new"))
     keeper.look()
     assert rested.wait(60)
     assert pauses[1] < 0.3 if work == "wait" else pauses[1] >= 0.3
@@ -279,7 +291,7 @@ def test_the_cost_refresh_gives_up_on_wrong_settings(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr("hermes_tui.tui.workers.cost_refresh.FIRST_AFTER", 0.0)
     asked = threading.Event()
 
-    def wrong() -> None:
+    def wrong() -> bool:
         asked.set()
         raise ValidationError("the settings are wrong")
 
@@ -294,10 +306,11 @@ def test_an_addition_that_is_under_way_can_be_waited_for(monkeypatch: pytest.Mon
     under_way, go_on = threading.Event(), threading.Event()
     written: list[str] = []
 
-    def book() -> None:
+    def book() -> bool:
         under_way.set()
         go_on.wait(60)
         written.append("costs")
+        return True
 
     keeper = CostRefresh(book, lambda: pytest.fail("nobody is there any more"))
     keeper.join(60)  # nothing was begun

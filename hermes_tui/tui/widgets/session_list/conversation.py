@@ -16,18 +16,19 @@ class Conversation:
     __slots__ = ("_haystack", "activity", "children", "key", "parts", "pinned", "tip")
 
     def __init__(self, parts: Sequence[SessionSummary]) -> None:
-        self.parts: list[SessionSummary] = list(parts)
+        # In tuples: of these the collector sees once that they hold nothing to look through.
+        self.parts: Sequence[SessionSummary] = tuple(parts)
         self.tip: SessionSummary = parts[0]
         """The part that goes on."""
         if len(parts) > 1:
-            self.parts.sort(key=lambda part: (part.created_at, part.updated_at, part.session_id))
+            self.parts = tuple(sorted(parts, key=lambda part: (part.created_at, part.updated_at, part.session_id)))
             # The newest of those that no other part continues.
             continued = {part.parent_id for part in self.parts if part.kind == "continuation"}
             leaves = [part for part in self.parts if part.session_id not in continued] or self.parts
             self.tip = max(leaves, key=lambda part: (part.live, part.updated_at, part.created_at))
         self.key = self.parts[0].unified_id
         """Unified id of the first part: stays the same when the conversation goes on in a new one."""
-        self.children: list[Conversation] = []
+        self.children: Sequence[Conversation] = ()
         self.activity: datetime = self.tip.updated_at
         """Newest message in it or in anything that grew out of it."""
         self.pinned = any(part.pinned for part in self.parts)

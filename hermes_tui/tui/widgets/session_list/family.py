@@ -29,6 +29,7 @@ def first_part(session: SessionSummary, by_id: dict[str, SessionSummary]) -> str
 def hang(home: dict[str, Conversation]) -> dict[str, Conversation]:
     """Put each fork and helper under the conversation it came from; key → that conversation."""
     above: dict[str, Conversation] = {}
+    below: dict[str, list[Conversation]] = {}
     conversations = {id(conversation): conversation for conversation in home.values()}
     for conversation in conversations.values():
         first = conversation.parts[0]
@@ -40,7 +41,9 @@ def hang(home: dict[str, Conversation]) -> dict[str, Conversation]:
                 at = above.get(at.key)
             if parent is not None and at is None:
                 above[conversation.key] = parent
-                parent.children.append(conversation)
+                below.setdefault(parent.key, []).append(conversation)
+    for key, children in below.items():
+        home[key].children = children
     return above
 
 
@@ -54,7 +57,9 @@ def settle(roots: list[Conversation]) -> None:
         waiting.extend(conversation.children)
     for conversation in reversed(order):
         if conversation.children:
-            conversation.children.sort(key=lambda one: (one.activity, one.key), reverse=True)
+            conversation.children = sorted(
+                conversation.children, key=lambda one: (one.activity, one.key), reverse=True
+            )
             conversation.activity = max(conversation.activity, conversation.children[0].activity)
             conversation.pinned = conversation.pinned or any(child.pinned for child in conversation.children)
     roots.sort(key=lambda one: (one.pinned, one.activity, one.key), reverse=True)

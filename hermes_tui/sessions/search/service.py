@@ -57,6 +57,7 @@ class SearchDesk:
         self._index = index
         self._costs = costs
         self._stores_for_rank = self._kept_stores()
+        self._stores_for_live = self._kept_stores()
 
     def parse(self, text: str, now: datetime | None = None, *, typing: bool = False) -> Query:
         """Understand a query of this machine's sessions, by the states that they are in now."""
@@ -137,7 +138,7 @@ class SearchDesk:
         """A search for a box in which somebody types. Close it when the box goes."""
         from hermes_tui.sessions.search.incremental.search import LiveSearch
 
-        return LiveSearch(self._kept_stores(), self._index, lambda text: self.parse(text, typing=True))
+        return LiveSearch(self._stores_for_live, self._index, lambda text: self.parse(text, typing=True))
 
     def rank(
         self,
@@ -174,7 +175,7 @@ class SearchDesk:
             return ""
         from hermes_tui.sessions.search.spelling import instead_of
 
-        return instead_of(query, index, self.stores(query, SearchOptions(), refresh=False).sources)
+        return instead_of(query, index, self._stores_for_live(query).sources)
 
     def _values(self, name: str) -> Sequence[str]:
         sessions = [one for one in self._catalogue.snapshot.sessions if not one.gone]

@@ -63,8 +63,7 @@ def unified_id(agent: str, session_id: str) -> str:
 
 
 class JsonRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel", gc=False):
-    """JSON rule: a plain default is left out when it holds, a `default_factory` is always written. What holds it is
-    never in what it holds: to look for such circles among fifty thousand sessions took a quarter of all time."""
+    """JSON: a plain default is left out when it holds, a `default_factory` always written. `gc`: in no circle."""
 
 
 # Factories that msgspec does not recognise as «empty», so that the field is written even then.
@@ -217,8 +216,7 @@ class Message(JsonRecord, frozen=True):
     unfinished: bool = False
     """The model has not said all of it, or never came to. «ours»"""
     kept_from: str = ""
-    """Of a compaction that left something above it as it was: id of the first message there that the agent still
-    sees. «ours»"""
+    """Of a compaction that left something above it: id of its first message that the agent still sees. «ours»"""
 
     @property
     def is_prompt(self) -> bool:

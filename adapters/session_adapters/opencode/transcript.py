@@ -58,9 +58,9 @@ def with_asking(activity: Activity, database: str, session_id: str) -> Activity:
     if when is None or (activity.since - when).total_seconds() > _SLACK:
         return activity
     leave, tools = last[3].decode("utf-8", "replace"), activity.tools or (activity.tool,)
-    is_own = leave in _ANY_TOOL or not {leave, *_LEAVE.get(leave, ())}.isdisjoint(tools)
+    is_of_tool = leave in _ANY_TOOL or not {leave, *_LEAVE.get(leave, ())}.isdisjoint(tools)
     # What a helper asks for its `task`, which has begun, waits for, too.
-    is_own = "task" in tools or (is_own and not activity.begun)
+    is_own = "task" in tools or (is_of_tool and not activity.begun)
     loops = list(re.finditer(rb"^.*message=loop session\.id=" + re.escape(session_id.encode()), tail, re.MULTILINE))
     has_gone_on = any(loop.start() > last.end() for loop in loops)
     if not is_own or has_gone_on or (loops and _RUN.findall(loops[-1][0]) != _RUN.findall(last[2])):

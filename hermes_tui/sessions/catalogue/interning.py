@@ -33,7 +33,7 @@ def share_strings(entry: CachedSource) -> None:
             if value:
                 force_setattr(summary, name, intern(value))
         if summary.models:
-            force_setattr(summary, "models", _one(summary.models)[0])
+            force_setattr(summary, "models", _shared(summary.models)[0])
         if summary.path == source.path:
             force_setattr(summary, "path", source.path)
         if summary.session_id == source.session_id:
@@ -49,11 +49,11 @@ def share_strings(entry: CachedSource) -> None:
                 elif len(value) < _SHORT:
                     summary.raw[name] = intern(value)
             elif type(value) is list and all(type(one) is str for one in value):  # directories, branches
-                summary.raw[name] = _one(tuple(value))[1]
+                summary.raw[name] = _shared(tuple(value))[1]
 
 
 @lru_cache(maxsize=4096)
-def _one(values: tuple[str, ...]) -> tuple[tuple[str, ...], list[str]]:
+def _shared(values: tuple[str, ...]) -> tuple[tuple[str, ...], list[str]]:
     """These values, as those have them who asked for them before. Nobody changes what a summary holds."""
     values = tuple(map(intern, values))
     return values, list(values)

@@ -33,8 +33,6 @@ class CostDesk:
         self._booking = threading.Lock()
         self._shown: Mapping[str, tuple[SessionSummary, SessionSummary]] = {}
         """Unified id → a session as it was given to be shown, and as it was shown with what it cost."""
-        self._told: Mapping[str, Cost | None] = {}
-        """What sessions cost as it was shown."""
 
     def total(self, options: CostOptions) -> CostSummary:
         """The sums of the sessions that match, as the stores are now."""
@@ -64,13 +62,9 @@ class CostDesk:
                 self._ledger.look_ahead()
             return self.sheet()
 
-    def has_news(self) -> bool:
-        """The same, and whether a session cost something else when it was last `shown`."""
-        return self.book().own != self._told
-
     def shown(self, sessions: Sequence[SessionSummary]) -> list[SessionSummary]:
         """The sessions, each with its cost as it was last added up; nothing is read for it."""
-        own = self._told = self._ledger.last().own
+        own = self._ledger.last().own
         if not own:
             return list(sessions)
         before = self._shown

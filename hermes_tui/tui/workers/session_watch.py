@@ -219,13 +219,13 @@ class Watch:
         if places != self._watched:
             self._watcher, self._watched = self._notifications(places), places
             self._whole = float("-inf")  # of what was written before it listens it tells nothing: look once more
-        counts = took if self._watcher is None else 0 if late or everything else used
+        spent = took if self._watcher is None else 0 if late or everything else used
         self._unfinished = False
         if snapshot.partial and not self._worker.is_over:
             turn = _Turn(self._worker, self._note_written)
             self._offer(self._catalogue.complete(turn))
             self._unfinished = turn.stopped
-        self._ended, self._pause = time.monotonic(), min(max(counts * _SHARE, SHORTEST_PAUSE), _LONGEST)
+        self._ended, self._pause = time.monotonic(), min(max(spent * _SHARE, SHORTEST_PAUSE), _LONGEST)
 
     @property
     def _is_due(self) -> bool:

@@ -23,7 +23,7 @@ from session_adapters.model import (
 )
 from session_adapters.reading.bounds import excess
 from session_adapters.reading.damaged_places import is_for_now
-from session_adapters.usage import Calls, Usage, call_of, summed, usage_of
+from session_adapters.usage import CallPack, Calls, Usage, call_of, unpacked, usage_of
 
 __all__ = ["SessionFold", "added_up_usage", "messages_usage"]
 
@@ -144,22 +144,22 @@ class SessionFold:
     @property
     def tokens(self) -> TokenUsage:
         """Of the session's own calls."""
-        return max(summed(self._calls[0])[0], self._total, key=lambda tokens: tokens.total)
+        return max(self._calls[0].summed()[0], self._total, key=lambda tokens: tokens.total)
 
     @property
     def usd(self) -> float:
         """Dollars that were recorded with the session's own calls."""
-        return summed(self._calls[0])[1] or 0.0
+        return self._calls[0].summed()[1] or 0.0
 
     @property
     def inherited_tokens(self) -> TokenUsage:
         """Of the calls that were copied from a parent."""
-        return summed(self._calls[1])[0]
+        return self._calls[1].summed()[0]
 
     @property
     def inherited_usd(self) -> float:
         """Dollars that were recorded with the calls that were copied from a parent."""
-        return summed(self._calls[1])[1] or 0.0
+        return self._calls[1].summed()[1] or 0.0
 
     @property
     def own_models(self) -> tuple[str, ...]:
@@ -187,22 +187,21 @@ class SessionFold:
             "error": self.failed,
         }
 
-    def usage(self, session: SessionSummary, *, copies: bool = False) -> Iterator[Usage]:
+    def packs(self, session: SessionSummary, *, copies: bool = False) -> Iterator[CallPack]:
         """The calls of the session that was summed up so, each once, with `copies` also those that were copied from a
         parent, and what it used beside them by its own word. Its model stands in where a call names none."""
         own, inherited = self._calls
-        for calls, copied in ((own, False), (inherited if copies else (), True)):
-            for call in calls:
-                model = call.model or session.model
-                yield replace(call, session_id=session.session_id, model=model, inherited=copied)
-        used, paid = summed(own)
+        yield from own.packs(session)
+        if copies:
+            yield from inherited.packs(session, inherited=True)
+        used, paid = own.summed()
         cost, told = session.cost, paid or 0.0
         spent = cost.total_usd if cost is not None else 0.0
         if spent - told > _MILLS or (not own and (cost or session.tokens)):
             # The rest of the sums that an agent keeps for a session without saying which call they belong to.
             whole = session.tokens or used
             rest = {name: max(0, getattr(whole, name) - getattr(used, name)) for name in TokenUsage.__struct_fields__}
-            yield call_of(
+            beside = call_of(
                 session.session_id,
                 "",
                 session.updated_at.timestamp(),
@@ -212,6 +211,11 @@ class SessionFold:
                 estimated=cost is not None and cost.estimated,
                 calls=1 if told else max(1, session.turn_count),
             )
+            yield CallPack(session.session_id, (beside,))
+
+    def usage(self, session: SessionSummary, *, copies: bool = False) -> Iterator[Usage]:
+        """The same one by one."""
+        return unpacked(self.packs(session, copies=copies))
 
 
 def messages_usage(session: Session) -> Iterator[Usage]:

@@ -11,7 +11,7 @@ from session_adapters.growing.file import GrowingFile
 from session_adapters.model import SessionSummary
 from session_adapters.reading.files import open_file
 from session_adapters.reading.lines import Line, is_whole
-from session_adapters.usage import Counted, Usage
+from session_adapters.usage import CallPack, Counted
 
 __all__ = ["Begun", "LinesCounter", "Pairs", "Survey"]
 
@@ -46,7 +46,7 @@ class LinesCounter(Generic[F]):
         self,
         begin: Callable[[Source, int, int], Begun[F] | None],
         whole: Callable[[Source, Report], Pairs[F]],
-        calls: Callable[[Pairs[F]], Iterable[Usage]],
+        calls: Callable[[Pairs[F]], Iterable[CallPack]],
     ) -> None:
         """`begin` is given the source, its open file and its size; None where lines have to be looked at twice. It
         may raise `OSError` and `ValueError`, of which `whole`, which reads everything, says what there is to say."""

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_left
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from copy import copy
+from itertools import chain
 
 __all__ = ["Hashes"]
 
@@ -27,6 +28,9 @@ class Hashes:
 
     def __bool__(self) -> bool:
         return bool(self._settled or self._fresh)
+
+    def __iter__(self) -> Iterator[int]:
+        return chain(self._settled, self._fresh)
 
     def add(self, one: int) -> None:
         """Know this one."""

@@ -25,7 +25,7 @@ from session_adapters.reading.lines import is_whole, lines
 from session_adapters.reading.searchable import Rewritten, Text
 from session_adapters.session_counts import SessionFold, messages_usage
 from session_adapters.transcript import PAGE, PART, Builder, Change, Transcript
-from session_adapters.usage import Usage
+from session_adapters.usage import CallPack, Usage, unpacked
 
 __all__ = ["AROUND", "JsonlAdapter", "JsonlTranscript"]
 
@@ -65,20 +65,20 @@ class JsonlAdapter(Adapter):
 
     def usage(self, source: Source, report: Report, session_ids: Collection[str] | None = None) -> Iterator[Usage]:
         """See `Adapter.usage`: of the pass that sums up the file."""
-        yield from self._calls(self._counted(source, lambda problem: None, report, exact=True), session_ids)
+        yield from unpacked(self._packs(self._counted(source, lambda problem: None, report, exact=True), session_ids))
 
     def counter(self, source: Source) -> LinesCounter[SessionFold]:
         """See `Adapter.counter`."""
-        return LinesCounter(self.begin, lambda one, say: self._counted(one, say, say, exact=True), self._calls)
+        return LinesCounter(self.begin, lambda one, say: self._counted(one, say, say, exact=True), self._packs)
 
     def begin(self, source: Source, fd: int, size: int) -> Begun[SessionFold] | None:
         """What takes every line of a source once, and comes to what `counted` tells; see `LinesCounter`."""
         return None
 
-    def _calls(self, counted: Pairs[SessionFold], session_ids: Collection[str] | None = None) -> Iterator[Usage]:
+    def _packs(self, counted: Pairs[SessionFold], session_ids: Collection[str] | None = None) -> Iterator[CallPack]:
         for summary, fold in counted:
             if session_ids is None or summary.session_id in session_ids:
-                yield from fold.usage(summary, copies=self.copied_calls)
+                yield from fold.packs(summary, copies=self.copied_calls)
 
     def open_at(self, source: Source, session_id: str, message_id: str, size: int) -> Transcript:
         """See `Adapter.open_at`."""

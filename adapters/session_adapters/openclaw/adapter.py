@@ -60,7 +60,7 @@ from session_adapters.tree.end import END, PAGE_END, tells_step
 from session_adapters.tree.file import TreeStore
 from session_adapters.tree.follower import BranchReader, branched_texts
 from session_adapters.tree.transcript import TreeTranscript
-from session_adapters.usage import Counted, Usage
+from session_adapters.usage import Counted, Usage, unpacked
 
 __all__ = ["OpenClawAdapter"]
 
@@ -304,7 +304,7 @@ class OpenClawAdapter(Adapter):
             ):
                 found = (file_session(source, state, lambda *one: None, exact=True),)
             for summary, counts in found:
-                yield from counts.usage(summary)
+                yield from unpacked(counts.packs(summary))
         except (DatabaseMissing, FileNotFoundError, NoSession):
             return  # removed since it was listed, or `summaries` reports it
         except (OSError, ValueError) as error:

@@ -27,7 +27,7 @@ from session_adapters.tree.ends import gather, header_id, named_id, probe, stem_
 from session_adapters.tree.follower import BranchReader, branched_texts
 from session_adapters.tree.summary import TreeCounts, relate_files
 from session_adapters.tree.transcript import TreeTranscript
-from session_adapters.usage import Usage
+from session_adapters.usage import Usage, unpacked
 
 __all__ = ["DOCUMENT", "FILE", "FOLDER", "TreeAdapter"]
 
@@ -173,7 +173,7 @@ class TreeAdapter(Adapter):
         return LinesCounter(
             self._begin,
             lambda one, report: self._counted(one, report, exact=True),
-            lambda counted: chain.from_iterable(counts.usage(summary) for summary, counts in counted),
+            lambda counted: chain.from_iterable(counts.packs(summary) for summary, counts in counted),
         )
 
     def _begin(self, source: Source, fd: int, size: int) -> Begun[TreeCounts]:
@@ -269,7 +269,7 @@ class TreeAdapter(Adapter):
         found = self._counted(source, problems.append, exact=True)
         for summary, counts in found:
             if session_ids is None or {summary.session_id, Path(summary.path).stem}.intersection(session_ids):
-                yield from counts.usage(summary)
+                yield from unpacked(counts.packs(summary))
         for problem in () if found else problems:
             report(problem)
 

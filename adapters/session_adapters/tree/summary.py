@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from datetime import datetime
+from itertools import chain
 from pathlib import PurePath
 from typing import Any, ClassVar, NamedTuple
 
@@ -20,7 +21,7 @@ from session_adapters.times import from_epoch
 from session_adapters.tree.file import TreeShape, is_record
 from session_adapters.tree.messages import entry_seconds, entry_time, tokens, usage_key, usd, without_files
 from session_adapters.tree.records import ENTRIES, TreeEntry
-from session_adapters.usage import Calls, Usage, call_of, summed
+from session_adapters.usage import CallPack, Calls, call_of
 
 __all__ = ["TreeCounts", "relate_files"]
 
@@ -73,8 +74,9 @@ class TreeCounts(TreeShape):
         self.task = ""
         self.damaged = Damage()
         self.exit_reason: str | None = None
-        self.calls = Calls()
-        """Every model call in the record, on whichever branch; whose it is is not filled in."""
+        self.calls = Calls(), Calls()
+        """Every model call in the record, on whichever branch, the session's own and copies; whose it is is not
+        filled in."""
         self.goes_elsewhere = False
         """An entry stands where only those that were let go of tell what it is."""
         self._above = _Above(SessionFold())
@@ -134,9 +136,9 @@ class TreeCounts(TreeShape):
         if usage is not None:
             model = shown[0].model if record.message is not None and shown else record.model
             used, key = tokens(usage), usage_key(record, node_id)
-            if used is not None and key not in self.calls:
-                inherited = self.is_inherited(record.timestamp)
-                self.calls.put(key, call_of("", key, moment, model, used, usd(usage), inherited=inherited))
+            if used is not None and not any(key in calls for calls in self.calls):
+                calls = self.calls[self.is_inherited(record.timestamp)]
+                calls.put(key, call_of("", key, moment, model, used, usd(usage)))
             if record.message is None and record.model:  # a call beside the conversation, for a title: counts least
                 self._models[record.model] += 0
                 self._latest.setdefault(record.model, -1)
@@ -201,10 +203,10 @@ class TreeCounts(TreeShape):
 
     # Results -----------------------------------------------------------------------------------------------
 
-    def usage(self, summary: SessionSummary) -> Iterator[Usage]:
+    def packs(self, summary: SessionSummary) -> Iterator[CallPack]:
         """The calls of the session that `summary` is of; its model stands in where none is named."""
-        for call in self.calls:
-            yield replace(call, session_id=summary.session_id, model=call.model or summary.model)
+        own, copies = self.calls
+        return chain(own.packs(summary), copies.packs(summary, inherited=True))
 
     @property
     def title(self) -> str:
@@ -230,8 +232,7 @@ class TreeCounts(TreeShape):
         raw = dict(more.pop("raw", {}))
         if not more.get("partial"):  # where the middle is missing every end would count as a branch
             raw["branches"] = branch.others + branch.spoken
-        used, paid = summed(call for call in self.calls if not call.inherited)
-        copied, copied_usd = summed(call for call in self.calls if call.inherited)
+        (used, paid), (copied, copied_usd) = (calls.summed() for calls in self.calls)
         if copied.total:
             raw["inheritedTokens"] = copied.total
             raw["inheritedCostUsd"] = copied_usd

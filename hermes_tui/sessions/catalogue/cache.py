@@ -14,12 +14,12 @@ from pathlib import Path
 import msgspec
 from msgspec.structs import replace
 
-from hermes_tui.sessions.catalogue.packed_calls import Packed, PackedCalls
 from hermes_tui.sessions.checksummed_file import forget_others, read_part, read_parts, write_parts
 from hermes_tui.sessions.marks import OwnMarks
 from session_adapters.base import Source
 from session_adapters.model import Problem, SessionSummary
 from session_adapters.reading.bounds import is_cut
+from session_adapters.usage import CallPack, Packed, packed
 
 __all__ = [
     "PICTURED",
@@ -33,7 +33,7 @@ __all__ = [
     "save",
 ]
 
-_MAGIC = b"hermes-tui catalogue 9\n"
+_MAGIC = b"hermes-tui catalogue 10\n"
 _SUMS, _PICTURED, _LISTED = range(3)
 """Numbers of the parts; from the last one on there are entries."""
 TOGETHER = 1000
@@ -57,7 +57,7 @@ class CachedSource(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     waits: bool = False
     """It was being written to: looked at again for half a line at its end when nobody has done so for a while."""
     calls: Packed | None = None
-    """What its model calls used (`packed_calls`); None where that was not asked for."""
+    """What its model calls used; None where that was not asked for."""
     callers: tuple[str, ...] = ()
     """Sessions that `calls` names and `names` does not."""
     uncounted: tuple[str, ...] = ()
@@ -97,10 +97,11 @@ class CachedSource(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
         """Whether `calls` has those of a session, as they are now."""
         return self.calls is not None and session_id not in self.uncounted
 
-    def with_calls(self, packed: PackedCalls, problems: Iterable[Problem] = ()) -> CachedSource:
+    def with_calls(self, packs: Iterable[CallPack], problems: Iterable[Problem] = ()) -> CachedSource:
         """The same, with the calls of all its sessions."""
-        callers = tuple(dict.fromkeys(packed.callers).keys() - self.names)
-        return replace(self, calls=packed.calls, callers=callers, uncounted=(), call_problems=tuple(problems))
+        calls = packed(packs)
+        callers = tuple(dict.fromkeys(one.session_id for one in calls).keys() - self.names)
+        return replace(self, calls=calls, callers=callers, uncounted=(), call_problems=tuple(problems))
 
     def with_calls_of(self, before: CachedSource | None) -> CachedSource:
         """The same, with the calls that were read before: of a source of many sessions those of the ones that did not

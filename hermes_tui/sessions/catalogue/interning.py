@@ -27,6 +27,11 @@ def share_strings(entry: CachedSource) -> None:
         value = getattr(source, name)
         if value:
             force_setattr(source, name, intern(value))
+    for pack in entry.calls or ():
+        if pack.session_id == source.session_id:
+            force_setattr(pack, "session_id", source.session_id)
+        if pack.model:
+            force_setattr(pack, "model", intern(pack.model))
     for summary in entry.summaries:
         for name in _OF_SUMMARY:
             value = getattr(summary, name)

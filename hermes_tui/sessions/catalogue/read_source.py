@@ -7,10 +7,10 @@ import time
 from hermes_tui.sessions.catalogue.cache import CachedSource
 from hermes_tui.sessions.catalogue.growing_sessions import WarmCounters
 from hermes_tui.sessions.catalogue.interning import share_strings
-from hermes_tui.sessions.catalogue.packed_calls import PackedCalls, packed_calls
 from session_adapters.base import Adapter, Source
 from session_adapters.model import Problem, SessionSummary
 from session_adapters.reading.lines import PATIENCE, is_unfinished
+from session_adapters.usage import Packed, packed
 
 __all__ = ["failure", "is_left", "is_torn", "read_source"]
 
@@ -21,14 +21,14 @@ def read_source(adapter: Adapter, source: Source, warm: WarmCounters, *, exact: 
     problems: list[Problem] = []
     failed = False
     summaries: list[SessionSummary] = []
-    calls: PackedCalls | None = None
+    calls: Packed | None = None
     counter = warm.take(source)
     exact = exact or counter is not None
     try:
         if exact and counter is None:
             counter = adapter.counter(source)
         whole = counter(source, problems.append) if counter is not None else None
-        calls = None if whole is None or whole[1] is None else packed_calls(whole[1])
+        calls = None if whole is None or whole[1] is None else packed(whole[1])
         for summary in whole[0] if whole is not None else adapter.summaries(source, problems.append, exact=exact):
             if summary.agent == adapter.name:
                 summaries.append(summary)

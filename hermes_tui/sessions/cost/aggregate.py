@@ -8,20 +8,25 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from copy import copy
 from datetime import UTC, date, datetime
+from typing import NamedTuple
 
 from hermes_tui.sessions.cost.prices import Prices
 from hermes_tui.sessions.cost.rates import Charged, Tier, tier_of
 from hermes_tui.sessions.cost.runs import Run
 from hermes_tui.sessions.cost.summary import SpendRow
-from session_adapters.model import Cost, SessionSummary, unified_id
-from session_adapters.usage import Usage, some_at_a_time
+from session_adapters.growing.hashes import Hashes
+from session_adapters.model import EPOCH, Cost, SessionSummary, unified_id
+from session_adapters.usage import CallPack, Usage, in_packs, some_at_a_time, unpacked
 
-__all__ = ["Accounts", "days_of", "own_cost"]
+__all__ = ["Accounts", "SessionAccount", "days_of", "origin_of", "own_cost"]
 
 _QUARTER = 900
 """Seconds: the grain of all offsets from UTC."""
+_Day = tuple[str, str, str]
+"""Model, and day in UTC and in the local time zone."""
 
 
 def days_of(seconds: float) -> tuple[str, str]:
@@ -65,42 +70,156 @@ _Place = tuple[str | None, str | None, int | None]
 """Model, who served it, and quarter of an hour since the epoch; None: when the session began."""
 
 
-class _Till:
-    """Prices the calls of one session by the one source of prices that counts for it."""
+class _Way(NamedTuple):
+    """How the calls of a session are priced, which they tell together."""
 
-    def __init__(self, calls: Iterable[Usage], runs: Sequence[Run], prices: Prices, now: float) -> None:
-        self._prices = prices
-        self._now = now
-        self._native = is_native = _is_native(calls)
-        self._recorded = is_native or any(run.cost is not None for run in runs)
-        # Where the agent priced single calls, a model that it never priced is one that it knows no price of.
-        self._by_call = False
-        self._known: set[str | None] = set()
-        for call in calls if is_native else ():
+    native: bool = False
+    """The agent recorded what some of them cost."""
+    by_call: bool = False
+    """It priced single calls: a model that it never priced is one that it knows no price of."""
+    known: frozenset[str | None] = frozenset()
+    """The models that it priced."""
+
+    def with_(self, calls: Iterable[Usage]) -> _Way:
+        """With these calls among them."""
+        native, by_call, known = self
+        for call in calls:
             if call.usd is not None:
-                self._by_call = self._by_call or call.input_tokens + call.output_tokens > 0
-                self._known.add(call.model)
+                native, by_call = True, by_call or call.input_tokens + call.output_tokens > 0
+                known = known if call.model in known else known | {call.model}
+        return _Way(native, by_call, known)
 
-    def sums(self, calls: Iterable[Usage]) -> Iterator[tuple[_Place, _Sum]]:
+
+class SessionAccount:
+    """What calls of one session come to, added up as they come, each once; priced by the one source of prices that
+    counts for them."""
+
+    def __init__(
+        self,
+        session: SessionSummary,
+        calls: Iterable[CallPack],
+        runs: Sequence[Run],
+        prices: Prices,
+        seen: Hashes | Set[int] = frozenset(),
+    ) -> None:
+        """`calls` are all that will be taken in, as far as they are known; `seen` are those that count with another
+        session (see `met`): they are part of what this one cost by itself, and of nothing else."""
+        self._agent, self._model = session.agent, session.model
+        self._begun = session.created_at.timestamp()
+        self._way = _Way().with_(unpacked(calls))
+        self._runs = runs
+        self._prices = prices
+        self._seen = seen
+        self._now = time.time()
+        self._sums: dict[_Day, _Sum] = defaultdict(_Sum)
+        self._whole = _Sum()
+        self._is_empty = True
+        self.met = Hashes()
+        """What tells the calls apart that another session may have, too."""
+
+    def goes_on(self, calls: Iterable[CallPack]) -> bool:
+        """Whether these are priced as those before, and those before as with these."""
+        return self._way.with_(unpacked(calls)) == self._way
+
+    def copy(self) -> SessionAccount:
+        """Another one, which may be given what comes next."""
+        other = copy(self)
+        vars(other).update(_whole=copy(self._whole), _sums=self._copied(), met=self.met.copy())
+        return other
+
+    def take(self, calls: Iterable[CallPack]) -> None:
+        """Take in the next."""
+        for some in some_at_a_time(self._once(unpacked(calls))):
+            self._is_empty = False
+            new = [one for one in some if not one.key or self._name(one) not in self._seen]
+            for (model, _, quarter), total in self._priced(new):
+                day = days_of(self._begun if quarter is None else quarter * _QUARTER)
+                self._sums[model or "", *day].merge(total)
+                self._whole.merge(total)
+            if len(new) < len(some):
+                for _, total in self._priced(one for one in some if one.key and self._name(one) in self._seen):
+                    self._whole.merge(total)
+
+    @property
+    def cost(self) -> Cost | None:
+        """What all of them cost, and the session's runs; None where none of it is known. A sum that lacks unpriced
+        calls is a lower bound and stays one."""
+        total = self._whole
+        usd, known = total.usd, total.known
+        if self._runs and not self._way.native:
+            paid = [run.cost.total_usd or 0.0 for run in self._runs if run.cost is not None]
+            known = known or bool(paid)
+            usd += sum(paid)
+        if not known:
+            return None
+        return Cost(
+            total_usd=round(usd, _PLACES),
+            input_tokens=total.input_tokens,
+            output_tokens=total.output_tokens,
+            thinking_tokens=total.thinking_tokens,
+            cached_tokens=total.cached_tokens,
+            estimated=total.estimated_usd > 0,
+        )
+
+    def rows(self, unified_id: str, origin: str = "") -> list[SpendRow]:
+        """The calls that count with the session, by model and day, with its runs unless they are of an `origin`."""
+        sums = self._sums if origin else self._with_runs()
+        return [one.row(unified_id, *day, origin) for day, one in sums.items()]
+
+    def _with_runs(self) -> Mapping[_Day, _Sum]:
+        """With the money of the session's runs, where that counts: it belongs to no single call."""
+        if not self._runs or self._way.native:
+            return self._sums
+        sums = self._copied()
+        # The tokens of a run are those of the calls in the session's record, where it has any.
+        for run in self._runs:
+            if run.cost is not None:
+                moment = run.time if run.time is not None else self._begun
+                spent = sums[run.model or self._model or "", *days_of(moment)]
+                spent.usd += run.cost.total_usd or 0.0
+                if self._is_empty:
+                    used = _Sum()
+                    used.take((run.cost.usage(""),))
+                    spent.merge(used)
+        return sums
+
+    def _copied(self) -> dict[_Day, _Sum]:
+        return defaultdict(_Sum, {day: copy(one) for day, one in self._sums.items()})
+
+    def _name(self, call: Usage) -> int:
+        return hash((self._agent, call.identity))
+
+    def _once(self, calls: Iterable[Usage]) -> Iterator[Usage]:
+        """The first of those that are the same call."""
+        for call in calls:
+            if call.key:
+                name = self._name(call)
+                if name in self.met:
+                    continue
+                self.met.add(name)
+            yield call
+
+    def _priced(self, calls: Iterable[Usage]) -> Iterator[tuple[_Place, _Sum]]:
         """What they come to, by place; one may come several times."""
+        recorded = self._way.native or any(run.cost is not None for run in self._runs)
         places: dict[_Place, list[Usage]] = defaultdict(list)
         for call in calls:
             moment = call.time
             places[call.model, call.provider, None if moment is None else int(moment // _QUARTER)].append(call)
         for place, some in places.items():
-            if self._recorded:
-                total = _Sum()
-                total.take(some)
-                # Money of runs belongs to no single call: it is added by `Accounts`.
-                for call in some if self._native else ():
-                    if call.usd is not None:
-                        total.pay(call.usd, estimated=call.estimated)
-                    elif self._by_call and call.model not in self._known:
-                        total.unpriced_tokens += _tokens(call)
-                yield place, total
-            else:
+            if not recorded:
                 for total in self._estimated(some):
                     yield place, total
+                continue
+            total = _Sum()
+            total.take(some)
+            # Money of runs belongs to no single call: see `_with_runs`.
+            for call in some if self._way.native else ():
+                if call.usd is not None:
+                    total.pay(call.usd, estimated=call.estimated)
+                elif self._way.by_call and call.model not in self._way.known:
+                    total.unpriced_tokens += _tokens(call)
+            yield place, total
 
     def _estimated(self, calls: Sequence[Usage]) -> Iterator[_Sum]:
         """By tier; the calls are all of one model."""
@@ -122,134 +241,52 @@ class _Till:
 
 
 class Accounts:
-    """Adds up calls; give it the sessions in the order in which they own a call that several have."""
+    """Adds up the calls of several sessions, each once; give it those in the order in which they own a call that
+    several have."""
 
     def __init__(self, prices: Prices, runs: Mapping[str, Sequence[Run]]) -> None:
         self._prices = prices
         self._runs = runs
-        self._now = time.time()
-        self._sums: dict[tuple[str, str, str, str, str], _Sum] = defaultdict(_Sum)
-        self._seen: dict[str, set[int]] = defaultdict(set)
-        """Agent → hashes of what tells the calls apart that were counted."""
-        self._later: list[tuple[SessionSummary, Iterable[Usage]]] = []
-        self._days: dict[int, tuple[str, str]] = {}
+        self._rows: list[SpendRow] = []
+        self._seen: set[int] = set()
+        self._later: list[tuple[SessionSummary, Sequence[CallPack]]] = []
 
-    def add(self, session: SessionSummary, calls: Iterable[Usage]) -> Cost | None:
-        """Take in a session's calls, which are gone through several times; inherited ones wait for `rows`. What its
-        own calls cost, those that another session has too among them; None where none of it is known."""
-        own = calls
-        if any(call.inherited for call in calls):
-            own = _Only(calls, inherited=False)
-            self._later.append((session, _Only(calls, inherited=True)))
-        runs = self._runs.get(session.unified_id, ())
-        total = self._add(session, own, runs)
-        if runs and not _is_native(own):
-            # The tokens of a run are those of the calls in the session's record, where it has any.
-            is_empty = not any(True for _ in own)
-            for run in runs:
-                if run.cost is None:
-                    continue
-                moment = run.time if run.time is not None else session.created_at.timestamp()
-                spent = self._sums[session.unified_id, run.model or session.model or "", *self._days_of(moment), ""]
-                spent.usd += run.cost.total_usd or 0.0
-                if is_empty:
-                    used = _Sum()
-                    used.take((run.cost.usage(session.session_id),))
-                    spent.merge(used)
-        return _cost(total, own, runs)
+    def add(self, session: SessionSummary, calls: Sequence[CallPack]) -> Cost | None:
+        """Take in a session's calls; copies wait for `rows`. What its own calls cost, those that another session has
+        too among them; None where none of it is known."""
+        if copies := [one for one in calls if one.inherited]:
+            self._later.append((session, copies))
+        return self._add(session, [one for one in calls if not one.inherited]).cost
 
     def rows(self) -> tuple[SpendRow, ...]:
         """Everything by session, model and day."""
         while self._later:
             session, calls = self._later.pop(0)
-            origin = unified_id(session.agent, session.forked_from or session.parent_id or "unknown")
-            self._add(session, calls, self._runs.get(session.unified_id, ()), origin)
-        return tuple(one.row(*key) for key, one in self._sums.items())
+            self._add(session, calls, origin_of(session))
+        return tuple(self._rows)
 
-    def _add(self, session: SessionSummary, calls: Iterable[Usage], runs: Sequence[Run], origin: str = "") -> _Sum:
-        """Count the calls that nobody had before. What all of them come to, each once."""
-        till = _Till(calls, runs, self._prices, self._now)
-        seen = self._seen[session.agent]
-        begun = session.created_at.timestamp()
-        whole = _Sum()
-        met: set[int] = set()
-        for some in some_at_a_time(_once(calls, met)):
-            new = [one for one in some if not one.key or hash(one.identity) not in seen]
-            for (model, _, quarter), total in till.sums(new):
-                days = self._days_of(begun if quarter is None else quarter * _QUARTER)
-                self._sums[session.unified_id, model or "", *days, origin].merge(total)
-                whole.merge(total)
-            if len(new) < len(some):
-                # Counted with another session, though they are part of what this one cost by itself.
-                for _, total in till.sums(one for one in some if one.key and hash(one.identity) in seen):
-                    whole.merge(total)
-        seen.update(met)
-        return whole
+    def _add(self, session: SessionSummary, calls: Sequence[CallPack], origin: str = "") -> SessionAccount:
+        """Count the calls that nobody had before."""
+        runs = self._runs.get(session.unified_id, ())
+        account = SessionAccount(session, calls, runs, self._prices, self._seen)
+        account.take(calls)
+        self._seen.update(account.met)
+        self._rows += account.rows(session.unified_id, origin)
+        return account
 
-    def _days_of(self, moment: float) -> tuple[str, str]:
-        quarter = int(moment // _QUARTER)
-        days = self._days.get(quarter)
-        if days is None:
-            days = self._days[quarter] = days_of(moment)
-        return days
+
+def origin_of(session: SessionSummary) -> str:
+    """Whose the calls are that a session has copies of."""
+    return unified_id(session.agent, session.forked_from or session.parent_id or "unknown")
 
 
 def own_cost(calls: Iterable[Usage], runs: Sequence[Run], prices: Prices) -> Cost | None:
-    """What the calls in a session's own record cost; None where none of it is known. A sum that lacks unpriced calls
-    is a lower bound and stays one."""
-    own = [call for call in calls if not call.inherited]
-    till = _Till(own, runs, prices, time.time())
-    total = _Sum()
-    for some in some_at_a_time(_once(own, set())):
-        for _, one in till.sums(some):
-            total.merge(one)
-    return _cost(total, own, runs)
-
-
-class _Only:
-    """The inherited calls among some, or the others, each time that they are gone through: they may be thousands."""
-
-    def __init__(self, calls: Iterable[Usage], *, inherited: bool) -> None:
-        self._calls = calls
-        self._inherited = inherited
-
-    def __iter__(self) -> Iterator[Usage]:
-        return (call for call in self._calls if call.inherited is self._inherited)
-
-
-def _once(calls: Iterable[Usage], met: set[int]) -> Iterator[Usage]:
-    """The first of those that are the same call. `met` takes the hashes of what tells them apart."""
-    for call in calls:
-        if call.key:
-            name = hash(call.identity)
-            if name in met:
-                continue
-            met.add(name)
-        yield call
-
-
-def _is_native(calls: Iterable[Usage]) -> bool:
-    return any(call.usd is not None for call in calls)
+    """What the calls in a session's own record cost; None where none of it is known."""
+    own = [*in_packs(call for call in calls if not call.inherited)]
+    account = SessionAccount(SessionSummary(agent="", session_id="", created_at=EPOCH), own, runs, prices)
+    account.take(own)
+    return account.cost
 
 
 def _tokens(one: Usage | Charged) -> int:
     return one.input_tokens + one.output_tokens + one.cached_tokens + one.cache_write_tokens
-
-
-def _cost(total: _Sum, calls: Iterable[Usage], runs: Sequence[Run]) -> Cost | None:
-    """The cost of a session by itself: its calls, each once, come to `total`."""
-    usd, known = total.usd, total.known
-    if runs and not _is_native(calls):
-        paid = [run.cost.total_usd or 0.0 for run in runs if run.cost is not None]
-        known = known or bool(paid)
-        usd += sum(paid)
-    if not known:
-        return None
-    return Cost(
-        total_usd=round(usd, _PLACES),
-        input_tokens=total.input_tokens,
-        output_tokens=total.output_tokens,
-        thinking_tokens=total.thinking_tokens,
-        cached_tokens=total.cached_tokens,
-        estimated=total.estimated_usd > 0,
-    )

@@ -9,10 +9,9 @@ import hashlib
 import marshal
 import threading
 import time
-from array import array
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 import msgspec
 from msgspec.structs import replace
@@ -21,17 +20,17 @@ from hermes_tui.config import Price
 from hermes_tui.sessions.adapters import Adapters
 from hermes_tui.sessions.catalogue.cache import CachedSource
 from hermes_tui.sessions.catalogue.catalogue import Catalogue
-from hermes_tui.sessions.catalogue.packed_calls import CallsOf, unpacked
 from hermes_tui.sessions.catalogue.unreadable import Unreadable
 from hermes_tui.sessions.cost.aggregate import Accounts
 from hermes_tui.sessions.cost.call_reader import CallsQuestion, ask_helper, read_calls
 from hermes_tui.sessions.cost.prices import Prices
 from hermes_tui.sessions.cost.runs import Run, RunIndex, index_files, read_index
+from hermes_tui.sessions.cost.session_book import SessionBook, book_of
 from hermes_tui.sessions.cost.session_sources import CountedAt, counted_at, sources_of
 from hermes_tui.sessions.cost.summary import SpendPrices, SpendRow, SpendSummary
 from hermes_tui.sessions.index.source_state import Key, key_of
 from session_adapters.model import Cost, SessionSummary, unified_id
-from session_adapters.usage import Usage
+from session_adapters.usage import CallPack, Packed
 
 __all__ = ["NOT_TWICE", "CostCache"]
 
@@ -42,9 +41,7 @@ _SUMMARY = msgspec.msgpack.Decoder(SpendSummary)
 _PRICES = msgspec.msgpack.Decoder(SpendPrices)
 NOT_TWICE = 20_000
 """Rows of a sheet that is let go of before there is the next: who asks for it meanwhile waits."""
-_FEW = 8
-"""Sessions of one source whose calls are decoded anew for each: a long one has thousands of them."""
-_NO_CALLS: tuple[object, Mapping[str, Sequence[Usage]]] = (None, {})
+_NO_CALLS: tuple[object, Mapping[str, Sequence[CallPack]]] = (None, {})
 S = TypeVar("S", bound=SpendPrices)
 
 
@@ -59,7 +56,7 @@ class CostCache:
         """Held while something is added up."""
         self._sheet: SpendSummary | None = None
         self._prices: Prices | None = None
-        self._books: dict[str, _Book] = {}
+        self._books: dict[str, SessionBook] = {}
         self._unreadable = Unreadable[Key]()
         """What could not be added up."""
         self._split = _NO_CALLS
@@ -285,29 +282,19 @@ class CostCache:
             tariffs=dict(self.prices.found),
         )
 
-    def _book(self, session: SessionSummary, entry: CachedSource, name: str, runs: Sequence[Run]) -> _Book:
-        """What the calls that the entry has under a name come to, worked out again if any of that has changed."""
-        told = (session.created_at, session.forked_from, session.parent_id, session.model, runs)
-        facts = (entry.calls, name, told, self.prices.edition, time.tzname)
-        book = self._books.get(session.unified_id)
-        if book is None or book.facts != facts:
-            calls = self._calls(entry, name)
-            accounts = Accounts(self.prices, {session.unified_id: runs})
-            cost = accounts.add(session, calls)
-            marks = {hash((session.agent, call.identity)) for call in calls if call.key}
-            book = _Book(facts, cost, accounts.rows(), array("q", marks))
-        return book
+    def _book(self, session: SessionSummary, entry: CachedSource, name: str, runs: Sequence[Run]) -> SessionBook:
+        """What the calls that the entry has under a name come to."""
+        before = self._books.get(session.unified_id)
+        return book_of(session, self._packs(entry, name), runs, self.prices, before)
 
-    def _calls(self, entry: CachedSource, name: str) -> Iterable[Usage]:
-        """The calls that the entry has under a name; to be gone through as often as one likes."""
-        if len(entry.summaries) + len(entry.callers) <= _FEW:
-            return CallsOf(entry.calls, name)
+    def _packs(self, entry: CachedSource, name: str) -> Packed:
+        """The calls that the entry has under a name."""
         if self._split[0] is not entry.calls:
-            by_name: dict[str, list[Usage]] = defaultdict(list)
-            for call in unpacked(entry.calls):
-                by_name[call.session_id].append(call)
+            by_name: dict[str, list[CallPack]] = defaultdict(list)
+            for pack in entry.calls or ():
+                by_name[pack.session_id].append(pack)
             self._split = (entry.calls, by_name)
-        return self._split[1].get(name, ())
+        return tuple(self._split[1].get(name, ()))
 
     def _rows(
         self, sessions: Sequence[SessionSummary], chosen: Mapping[str, CountedAt], runs: Mapping[str, Sequence[Run]]
@@ -319,7 +306,7 @@ class CostCache:
             twice |= seen.intersection(book.marks)
             seen.update(book.marks)
         shared = {name for name, book in self._books.items() if not twice.isdisjoint(book.marks)}
-        calls = {name: self._calls(*chosen[name]) for name in chosen if name in shared}
+        calls = {name: self._packs(*chosen[name]) for name in chosen if name in shared}
         accounts = Accounts(self.prices, runs)
         for session in sessions:
             if session.unified_id in shared:
@@ -334,14 +321,3 @@ class CostCache:
 def _owner(session: SessionSummary) -> tuple[bool, float, str]:
     """A call that several sessions have belongs to the one that began first, and never to a fork of it."""
     return (session.forked_from is not None, session.created_at.timestamp(), session.unified_id)
-
-
-class _Book(NamedTuple):
-    """What the calls of a session come to by themselves."""
-
-    facts: tuple[object, ...]
-    """What it was worked out of."""
-    cost: Cost | None
-    rows: Sequence[SpendRow]
-    marks: array[int]
-    """One for each call that another session may have, too."""

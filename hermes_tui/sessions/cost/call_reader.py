@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from functools import cache, partial
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from functools import cache
 from itertools import chain
 from math import inf
 
@@ -16,7 +16,6 @@ from hermes_tui.errors import HermesTuiError
 from hermes_tui.platform.helper_call import HelperCall
 from hermes_tui.sessions.adapters import AdapterBroken, Adapters
 from hermes_tui.sessions.catalogue.cache import CachedSource
-from hermes_tui.sessions.catalogue.packed_calls import Packed, packed_calls, unpacked
 from hermes_tui.sessions.catalogue.snapshot import newest_first
 from hermes_tui.sessions.catalogue.source_listing import MANY
 from hermes_tui.sessions.cost.prices import Prices
@@ -24,7 +23,7 @@ from hermes_tui.sessions.cost.rates import Rate
 from session_adapters.base import Adapter, Environment
 from session_adapters.model import Problem
 from session_adapters.reading.bounds import Stint, is_cut
-from session_adapters.usage import Usage
+from session_adapters.usage import CallPack, Usage, in_packs, unpacked
 
 __all__ = ["TOGETHER", "CallsAnswer", "CallsQuestion", "ask_helper", "read_calls"]
 
@@ -93,25 +92,21 @@ def ask_helper(question: CallsQuestion) -> CallsAnswer | None:
 
 def _counted(entry: CachedSource, adapter: Callable[[str], Adapter]) -> CachedSource:
     """With the calls of all its sessions; trouble of any kind is one of its problems."""
-    kept: Callable[[], Iterable[Usage]] = tuple
+    kept: Sequence[CallPack] = ()
     ids: Collection[str] | None = None
     if entry.calls is not None and not entry.call_problems:
         old = set(entry.uncounted)
-        kept = partial(_of_others, entry.calls, old)
+        kept = [one for one in entry.calls if one.session_id not in old]
         ids = old.intersection(one.session_id for one in entry.summaries)
     problems: list[Problem] = []
     try:
-        return entry.with_calls(packed_calls(chain(kept(), _ask(adapter, entry, ids, problems.append))), problems)
+        return entry.with_calls(chain(kept, in_packs(_ask(adapter, entry, ids, problems.append))), problems)
     except AdapterBroken as error:
         reason = str(error)
     except Exception as error:
         reason = f"the adapter failed while reading what it cost ({type(error).__name__}: {error})"
     problems.append(Problem(agent=entry.source.agent, path=entry.source.path, reason=reason))
-    return entry.with_calls(packed_calls(kept()), problems)
-
-
-def _of_others(calls: Packed, sessions: Collection[str]) -> Iterator[Usage]:
-    return (call for call in unpacked(calls) if call.session_id not in sessions)
+    return entry.with_calls(kept, problems)
 
 
 def _ask(

@@ -17,7 +17,7 @@ from session_adapters.base import Adapter, Environment, Source
 from session_adapters.model import Problem, SessionSummary
 from session_adapters.reading.files import METER
 from session_adapters.registry import adapter_class
-from session_adapters.usage import Usage
+from session_adapters.usage import Usage, unpacked
 from support import STORES
 
 STEPS = 6
@@ -66,7 +66,7 @@ def test_growing_in_steps(name: str, long: bool, tmp_path: Path) -> None:
             now = replace(source, size=stop)
             problems: list[Problem] = []
             summaries, calls = counter(now, problems.append)
-            assert (list(summaries), list(calls or ()), problems) == counted(adapter, now), (path, start, stop)
+            assert (list(summaries), list(unpacked(calls)), problems) == counted(adapter, now), (path, start, stop)
 
 
 @pytest.mark.parametrize("agent", AGENTS)
@@ -105,7 +105,7 @@ def test_a_file_that_was_written_anew_is_read_anew(tmp_path: Path) -> None:
         assert counter is not None
         summaries, calls = counter(source, quiet)
         assert calls is not None
-        assert (list(summaries), list(calls), []) == counted(adapter, source)
+        assert (list(summaries), list(unpacked(calls)), []) == counted(adapter, source)
         assert summaries[0].title == expected
 
     (source,) = adapter.sources(quiet)

@@ -17,7 +17,7 @@ from hermes_tui.config import Price
 from hermes_tui.sessions.cost.aggregate import Accounts, own_cost
 from hermes_tui.sessions.cost.prices import Prices
 from session_adapters.model import SessionSummary
-from session_adapters.usage import Usage
+from session_adapters.usage import Usage, in_packs
 from spending import START, Spender
 
 MODELS = (
@@ -78,7 +78,9 @@ def once(calls: Sequence[Usage]) -> list[Usage]:
 def test_groups_cost_what_their_calls_cost(first: list[Usage], second: list[Usage]) -> None:
     accounts = Accounts(PRICES, {})
     sessions = [SessionSummary(agent="claude", session_id=name, created_at=START) for name in "st"]
-    owned = [accounts.add(session, calls) for session, calls in zip(sessions, (first, second), strict=True)]
+    owned = [
+        accounts.add(session, [*in_packs(calls)]) for session, calls in zip(sessions, (first, second), strict=True)
+    ]
     rows = accounts.rows()
 
     counted = once([*once(first), *once(second)])

@@ -15,10 +15,10 @@ import pytest
 from hermes_tui.errors import ValidationError
 from hermes_tui.platform.background import Worker
 from hermes_tui.platform.helper_call import HelperCall
-from hermes_tui.sessions.catalogue.packed_calls import unpacked
 from hermes_tui.sessions.cost import cache, call_reader
 from hermes_tui.tui.workers.cost_refresh import CostRefresh
 from session_adapters.model import SessionSummary
+from session_adapters.usage import unpacked
 from spending import Spender
 
 MILLION = 1_000_000

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from chances import examples
-from hermes_tui.sessions.cost.aggregate import Accounts
-from session_adapters.model import Cost, SessionSummary
-from session_adapters.usage import Usage
+from hermes_tui.config import Price
+from hermes_tui.sessions.cost.aggregate import SessionAccount
+from hermes_tui.sessions.cost.prices import Prices
+from hermes_tui.sessions.cost.session_book import SessionBook, book_of
+from hermes_tui.sessions.cost.summary import SpendRow
+from session_adapters.model import SessionSummary
+from session_adapters.usage import CallPack, Calls, Usage, packed
 from spending import START, Spender
 
 CALLS = st.lists(st.integers(0, 9), max_size=5)
@@ -71,15 +76,85 @@ def test_a_line_prices_the_calls_of_its_session_alone(tmp_path: Path, monkeypatc
     spender.session("copied", {"input": 10, "id": "both"})
     manager = spender.manager()
     assert manager.total_cost().input_tokens == 70
-    priced: list[str] = []
+    priced: set[str] = set()
+    take = SessionAccount.take
 
-    add = Accounts.add
+    def noted(self: SessionAccount, calls: Sequence[CallPack]) -> None:
+        priced.update(one.session_id for one in calls)
+        take(self, calls)
 
-    def noted(self: Accounts, session: SessionSummary, calls: Sequence[Usage]) -> Cost | None:
-        priced.append(session.session_id)
-        return add(self, session, calls)
-
-    monkeypatch.setattr(Accounts, "add", noted)
+    monkeypatch.setattr(SessionAccount, "take", noted)
     spender.session("s3", {"input": 10}, {"input": 5})
     assert manager.total_cost().input_tokens == 75
-    assert sorted(priced) == ["copied", "copy", "s3"]
+    assert priced == {"copied", "copy", "s3"}
+
+
+PACKS = st.lists(
+    st.builds(
+        lambda calls, inherited: CallPack("s", tuple(calls), "m", inherited),
+        st.lists(
+            st.builds(
+                Usage,
+                st.just(""),
+                st.sampled_from(("", "", "a", "b", "c", "d", "@1")),
+                st.sampled_from((None, 1.76e9, 1.77e9)),
+                st.sampled_from((None, "claude-haiku-4-5", "own", "nobody-knows-it")),
+                st.integers(0, 9),
+                usd=st.sampled_from((None, None, None, None, 0.5)),
+            ),
+            min_size=1,
+            max_size=3,
+        ),
+        st.sampled_from((False, False, False, True)),
+    ),
+    max_size=5,
+)
+
+
+@given(before=PACKS, steps=st.lists(st.tuples(st.integers(0, 2), PACKS), min_size=1, max_size=5))
+@examples(150)
+def test_a_book_that_is_gone_on_with_says_what_a_new_one_says(
+    before: list[CallPack], steps: list[tuple[int, list[CallPack]]]
+) -> None:
+    """Packs come behind the others, in the place of the last, and between them."""
+    prices = Prices({"own": Price(input=2.0, output=7.0)})
+    session = SessionSummary(agent="claude", session_id="s", created_at=START)
+    packs, book = before, None
+    for dropped, more in steps:
+        packs = [*packs[: len(packs) - dropped], *more]
+        book = book_of(session, packed(packs), (), prices, book)
+        new = book_of(session, packed(packs), (), prices, None)
+        assert book.cost == new.cost
+        assert rounded(book) == rounded(new)
+        assert sorted(book.marks) == sorted(new.marks)
+
+
+def rounded(book: SessionBook) -> list[SpendRow]:
+    """What is added in another order is not the same to the last digit."""
+    return sorted(
+        (replace(row, usd=round(row.usd, 9), estimated_usd=round(row.estimated_usd, 9)) for row in book.rows),
+        key=str,
+    )
+
+
+def test_of_a_long_session_that_grows_only_the_last_calls_are_gone_through(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With each line all calls of its session were decoded a dozen times, for as long as it was written to."""
+    session = SessionSummary(agent="claude", session_id="s", created_at=START)
+    calls, book, gone_through = Calls(), None, 0
+    decoded = CallPack.__iter__
+
+    def counted(self: CallPack) -> Iterator[Usage]:
+        nonlocal gone_through
+        for call in decoded(self):
+            gone_through += 1
+            yield call
+
+    monkeypatch.setattr(CallPack, "__iter__", counted)
+    for number in range(3_000):
+        calls.put(f"m{number}", Usage("", f"m{number}", 1.76e9, "claude-haiku-4-5", 1))
+        if number % 10 == 9:
+            gone_through = 0
+            book = book_of(session, packed(calls.packs(session)), (), Prices({}), book)
+    assert book is not None
+    assert sum(row.input_tokens for row in book.rows) == 3_000
+    assert gone_through < 1_200

@@ -10,11 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chances import examples
-from hermes_tui.sessions.catalogue.packed_calls import CallsOf, packed_calls, unpacked
 from hermes_tui.sessions.cost.aggregate import Accounts
 from hermes_tui.sessions.cost.prices import Prices
 from session_adapters.model import SessionSummary
-from session_adapters.usage import Usage, summed
+from session_adapters.usage import Usage, in_packs, packed, summed, unpacked
 
 MANY = 6_000
 START = datetime(2026, 11, 1, tzinfo=UTC)
@@ -27,24 +26,23 @@ CALLS = st.builds(Usage, NAMES, st.text(max_size=3), st.none() | st.floats(0, 1e
 @given(st.lists(CALLS, max_size=5), st.sampled_from((0, 120, 260)))
 def test_any_calls_come_back_in_their_order(some: list[Usage], before: int) -> None:
     calls = [*spent(before), *some]
-    packed = packed_calls(iter(calls))
-    assert list(unpacked(packed.calls)) == calls
-    assert list(packed.callers) == list(dict.fromkeys(call.session_id for call in calls))
-    for name in ("s", "ü", "nobody"):
-        mine = CallsOf(packed.calls, name)
-        assert list(mine) == list(mine) == [call for call in calls if call.session_id == name]
+    packs = packed(in_packs(iter(calls)))
+    assert list(unpacked(packs)) == list(unpacked(packs)) == calls
+    for name in ("s", "t", "ü"):
+        mine = [one for one in packs if one.session_id == name]
+        assert list(unpacked(mine)) == [call for call in calls if call.session_id == name]
 
 
 def test_few_of_very_many_are_in_memory_at_a_time() -> None:
     """Each time that a long session grew all its calls were in memory, in two threads: 2 MB at 6,000, and more while
     they were added up. A program that was left open kept the room for them."""
     whole = peak_of(lambda: list(spent(MANY)))
-    packed = packed_calls(spent(MANY))
+    packs = packed(in_packs(spent(MANY)))
     session = SessionSummary(agent="pi", session_id="s", created_at=START)
-    assert peak_of(lambda: packed_calls(spent(MANY))) < whole / 4
-    assert peak_of(lambda: summed(unpacked(packed.calls))) < whole / 8
+    assert peak_of(lambda: packed(in_packs(spent(MANY)))) < whole / 4
+    assert peak_of(lambda: summed(unpacked(packs))) < whole / 8
     # which calls were met is told by a set of numbers, and no more than that
-    assert peak_of(lambda: Accounts(Prices({}), {}).add(session, CallsOf(packed.calls, "s"))) < whole * 2 / 3
+    assert peak_of(lambda: Accounts(Prices({}), {}).add(session, packs)) < whole * 2 / 3
 
 
 def spent(count: int) -> Iterator[Usage]:

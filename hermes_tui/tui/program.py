@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
+from weakref import WeakSet
 
 from msgspec import structs
 from textual.reactive import var
@@ -22,7 +23,14 @@ if TYPE_CHECKING:
     from hermes_tui.tui.widgets.session_list.rows import Forest
     from session_adapters.model import SessionSummary
 
-__all__ = ["Program"]
+__all__ = ["Onlooker", "Program"]
+
+
+class Onlooker(Protocol):
+    """Wants to know whether somebody looks at a session."""
+
+    def consider(self) -> None:
+        """See to it."""
 
 
 class Program(NoticeApp, inherit_bindings=False):
@@ -43,6 +51,29 @@ class Program(NoticeApp, inherit_bindings=False):
     started the program does not count: who does may look at another."""
     is_handed_over = False
     """Another program has the terminal: the event loop stands still, and nobody looks at this one."""
+
+    def __init__(self, *, ansi_color: bool | None = None) -> None:
+        """As Textual has it."""
+        super().__init__(ansi_color=ansi_color)
+        self.onlookers = WeakSet[Onlooker]()
+        """Told when somebody came, or another session needs a person. Textual would keep whoever `watch`es the
+        program until what is watched changes, which may be never."""
+
+    def watch_touched(self) -> None:
+        """Somebody is there."""
+        self._tell_onlookers()
+
+    def watch_app_focus(self) -> None:
+        """Somebody came to the terminal, or left it."""
+        self._tell_onlookers()
+
+    def watch_attention(self) -> None:
+        """Other sessions need a person, or have something new."""
+        self._tell_onlookers()
+
+    def _tell_onlookers(self) -> None:
+        for one in list(self.onlookers):
+            one.consider()
 
     @contextmanager
     def suspend(self) -> Iterator[None]:

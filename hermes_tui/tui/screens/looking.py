@@ -39,10 +39,8 @@ class Looking:
 
     def begin(self) -> None:
         """Hear of whatever may change it; once the pane is there."""
-        pane, screen, program = self._pane, self._pane.screen, self._program
-        pane.watch(program, "touched", self.consider, init=False)
-        pane.watch(program, "app_focus", self.consider, init=False)
-        pane.watch(program, "attention", self.consider, init=False)
+        pane, screen = self._pane, self._pane.screen
+        self._program.onlookers.add(self)
         pane.watch(screen, "stack_updates", self.consider, init=False)
         screen.screen_layout_refresh_signal.subscribe(pane, lambda _: self.consider())
 
@@ -50,7 +48,7 @@ class Looking:
         """Another session is shown, there is more of it, it came into sight, or somebody came back."""
         pane, report = self._pane, self._program.attention
         opened, summary = pane.opened, pane.summary
-        if summary is None or report is None:
+        if summary is None or report is None or not (pane.is_running and pane.is_attached):
             return
         is_other = self._divided is None or self._divided() is not opened
         if is_other:

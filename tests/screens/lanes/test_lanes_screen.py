@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import json
+import weakref
 from pathlib import Path
 
 import pytest
 from textual import events
+from textual.widget import Widget
 
 from hermes_tui.tui.app import HermesApp
 from hermes_tui.tui.screens.cost import CostScreen
@@ -17,6 +20,7 @@ from hermes_tui.tui.screens.lanes.screen import LanesScreen
 from hermes_tui.tui.screens.lanes.transcript import LaneTranscript
 from hermes_tui.tui.widgets.lanes.table import LaneTable
 from hermes_tui.tui.widgets.page import Page
+from hermes_tui.tui.widgets.transcript.pane import TranscriptPane
 from lane_homes import BO, DISCORD, NOW, HermesDemo, app_of, go, lanes_of, planned, state, toasts
 from pilots import drawn, screen_text, until
 
@@ -266,6 +270,27 @@ async def test_the_conversation_and_the_ones_before(demo: HermesDemo) -> None:
         await until(pilot, lambda: "Freed 77.4 GB" in screen_text(pilot))
         await pilot.press("escape")
         await until(pilot, lambda: isinstance(pilot.app.screen, LanesScreen))
+
+
+async def test_of_a_conversation_that_was_left_nothing_is_kept(demo: HermesDemo) -> None:
+    """The program kept each with all that had been read of it, for as long as the terminal did not lose the focus:
+    it told who watches that, and Textual forgets nobody before there is something to tell."""
+    left: list[weakref.ref[Widget]] = []
+    async with demo.program((100, 40)) as pilot:
+        await go(pilot, "agent:main:telegram:group:-1001234567:700001")
+        for _ in range(3):
+            await pilot.press("enter")
+            await until(pilot, lambda: isinstance(pilot.app.screen, LaneTranscript))
+            await until(pilot, lambda: "Freed 77.4 GB" in screen_text(pilot))
+            left.append(weakref.ref(pilot.app.screen.query_one(TranscriptPane)))
+            await pilot.press("escape")
+            await until(pilot, lambda: isinstance(pilot.app.screen, LanesScreen))
+
+        def kept() -> int:
+            gc.collect()
+            return sum(one() is not None for one in left)
+
+        await until(pilot, lambda: not kept())
 
 
 async def test_going_to_and_fro_between_costs_and_lanes_piles_up_nothing(demo: HermesDemo) -> None:

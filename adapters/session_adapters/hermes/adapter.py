@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
+from typing import TypeVar
 
 import apsw
 
@@ -40,8 +41,8 @@ from session_adapters.hermes.old_transcripts import (
     messages_of,
     open_leftover,
 )
-from session_adapters.hermes.session_queries import HermesSchema, take_census
-from session_adapters.hermes.summaries import summaries_of
+from session_adapters.hermes.session_queries import HermesSchema, Note, take_census
+from session_adapters.hermes.summaries import KeptSummaries, summaries_of
 from session_adapters.hermes.texts import new_texts, session_texts
 from session_adapters.hermes.transcript import PAGE_ROWS, HermesTranscript
 from session_adapters.hermes.usage import read_usage
@@ -58,10 +59,11 @@ from session_adapters.reading.sqlite import (
 )
 from session_adapters.text import scrub
 from session_adapters.transcript import END_MESSAGES, Transcript
-from session_adapters.usage import Usage
+from session_adapters.usage import Counted, Usage
 
 __all__ = ["HermesAdapter"]
 
+T = TypeVar("T")
 DATABASE = "state.db"
 _FILES = (LAYOUT, MEMORY)
 """Layouts of sources that are a file with one session."""
@@ -165,15 +167,25 @@ class HermesAdapter(Adapter):
             except OSError as error:
                 self._report(report, source.path, f"it cannot be read: {error.strerror or error}")
                 return []
+        return self._listed(source, report, lambda *a: summaries_of(take_census(*a), source.path, source.profile))
+
+    def counter(self, source: Source) -> Callable[[Source, Report], Counted] | None:
+        """See `Adapter.counter`: of a database."""
+        if source.layout in _FILES:
+            return None
+        kept = KeptSummaries(source.path, source.profile)
+        return lambda one, report: (self._listed(one, report, kept.read), None)
+
+    def _listed(self, source: Source, report: Report, read: Callable[[apsw.Connection, Note], list[T]]) -> list[T]:
+        """What `read` lists of a database; what it cannot read is reported."""
         notes: list[tuple[str, str]] = []
 
-        def read(connection: apsw.Connection) -> list[SessionSummary]:
+        def anew(connection: apsw.Connection) -> list[T]:
             notes.clear()
-            census = take_census(connection, lambda place, reason: notes.append((place, reason)))
-            return summaries_of(census, source.path, source.profile)
+            return read(connection, lambda place, reason: notes.append((place, reason)))
 
         try:
-            found = read_database(source.path, read)
+            found = read_database(source.path, anew)
         except DatabaseMissing:  # removed since it was listed
             return []
         except (DatabaseUnreadable, OSError) as error:
@@ -274,13 +286,7 @@ class HermesAdapter(Adapter):
         """See `Adapter.usage`. Sums by session and model, for that is what Hermes keeps."""
         if source.layout in _FILES:
             return super().usage(source, report, session_ids)
-        try:
-            return iter(read_database(source.path, lambda connection: read_usage(connection, session_ids)))
-        except DatabaseMissing:  # removed since it was listed
-            return iter(())
-        except (DatabaseUnreadable, OSError) as error:
-            self._report(report, source.path, str(error))
-            return iter(())
+        return iter(self._listed(source, report, lambda connection, _: read_usage(connection, session_ids)))
 
     def texts(self, source: Source, report: Report, session_id: str | None = None) -> Iterator[Text]:
         """See `Adapter.texts`."""

@@ -16,13 +16,16 @@ import json
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from session_adapters.hermes.records import HermesSessionRow
+from session_adapters.hermes.records import HermesKin, HermesSessionRow
 from session_adapters.model import SessionKind
 
 __all__ = ["HermesRelation", "Relations"]
 
 _ORPHANED = "__orphaned__"
 """Hermes' value for the parent of a helper whose parent was deleted."""
+
+
+_Row = HermesSessionRow | HermesKin
 
 
 class HermesRelation(NamedTuple):
@@ -36,12 +39,14 @@ class HermesRelation(NamedTuple):
 class Relations:
     """The relations between the sessions of one database. Cycles and missing parents end every walk."""
 
-    def __init__(self, rows: Mapping[str, HermesSessionRow], last: Mapping[str, float]) -> None:
+    def __init__(
+        self, rows: Mapping[str, HermesSessionRow] | Mapping[str, HermesKin], last: Mapping[str, float]
+    ) -> None:
         """`last` is the time of each session's newest message."""
         self._rows = rows
         self._last = last
         self._relations = {row.id: self._relation(row) for row in rows.values()}
-        self._parts: dict[str, list[HermesSessionRow]] = {}
+        self._parts: dict[str, list[_Row]] = {}
         """compression-ended session → its continuations"""
         self._roots: dict[str, str | None] = {}
         self._tips: dict[str, str] = {}
@@ -54,7 +59,7 @@ class Relations:
     def __getitem__(self, session_id: str) -> HermesRelation:
         return self._relations[session_id]
 
-    def _relation(self, row: HermesSessionRow) -> HermesRelation:
+    def _relation(self, row: _Row) -> HermesRelation:
         parent_id = row.parent_session_id or None
         delegate, branched = _tags(row.model_config)
         if delegate is not None or row.source == "subagent" or (row.source == "tool" and parent_id):
@@ -105,7 +110,7 @@ class Relations:
             self._tips.update(dict.fromkeys(walked, tip))
         return tip
 
-    def _rank(self, row: HermesSessionRow) -> tuple[int, float, float, str]:
+    def _rank(self, row: _Row) -> tuple[int, float, float, str]:
         state = 2 if row.end_reason == "compression" else 1 if row.ended_at is None else 0
         started = row.started_at or 0.0
         return (state, self._last.get(row.id, started), started, row.id)

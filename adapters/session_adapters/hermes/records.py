@@ -8,11 +8,14 @@ the default.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
 import msgspec
 
-from session_adapters.reading.sqlite_rows import LISTED_LIMIT, RowReader
+from session_adapters.reading.sqlite_rows import LISTED_LIMIT, RowReader, as_float, as_text
 
-__all__ = ["MESSAGES", "SESSIONS", "USAGE", "HermesMessageRow", "HermesSessionRow", "UsageRow"]
+__all__ = ["MESSAGES", "SESSIONS", "USAGE", "HermesKin", "HermesMessageRow", "HermesSessionRow", "UsageRow"]
 
 
 class HermesSessionRow(msgspec.Struct, frozen=True):
@@ -110,3 +113,24 @@ class UsageRow(msgspec.Struct, frozen=True):
 SESSIONS = RowReader(HermesSessionRow, limit=LISTED_LIMIT)
 MESSAGES = RowReader(HermesMessageRow)
 USAGE = RowReader(UsageRow, limit=LISTED_LIMIT)
+
+
+class HermesKin(NamedTuple):
+    """Of a row of `sessions` what tells how it came from others; as in `HermesSessionRow`."""
+
+    id: str
+    source: str | None
+    parent_session_id: str | None
+    model_config: str | None
+    started_at: float | None
+    ended_at: float | None
+    end_reason: str | None
+
+    @classmethod
+    def of(cls, row: Sequence[Any]) -> HermesKin:
+        """Of a row as `SESSIONS` selects it: these are its first columns."""
+        id_, source, parent, config, started, ended, reason = row[:7]
+        begun, ended = as_float(started), as_float(ended)
+        return cls(
+            as_text(id_) or "", as_text(source), as_text(parent), as_text(config), begun, ended, as_text(reason)
+        )

@@ -6,19 +6,20 @@ Counts come from the rows, not from the counter columns, which a rewind leaves a
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
-from typing import NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import apsw
 
+from session_adapters.hermes.lineage import Relations
 from session_adapters.hermes.messages import plain_text
-from session_adapters.hermes.records import SESSIONS, USAGE, HermesSessionRow, UsageRow
+from session_adapters.hermes.records import SESSIONS, USAGE, HermesKin, HermesSessionRow, UsageRow
 from session_adapters.hermes.row_counts import PREFIX, RowCounts
 from session_adapters.reading.bounds import Stint
 from session_adapters.reading.sqlite import DatabaseUnreadable
 from session_adapters.reading.sqlite_rows import DAMAGE, as_float, as_text, columns, insertion, select_list
 
-__all__ = ["CONTENT_LIMIT", "Census", "HermesSchema", "money_rows", "take_census"]
+__all__ = ["CONTENT_LIMIT", "Census", "HermesSchema", "Note", "marks_of", "money_rows", "take_census"]
 
 CONTENT_LIMIT = 32 << 20
 """Bytes. A longer message is listed without its text, which is never held in memory."""
@@ -27,6 +28,9 @@ _MANY = 2_000
 _SPAN = 50_000
 """Rows read in one statement: a writer's checkpoint waits for the end of a statement, not for all of them."""
 
+_NUMBER = """CASE WHEN typeof("timestamp") IN ('real', 'integer') THEN "timestamp" END"""
+"""A text is no time, nor need it be one that can be decoded."""
+_RELATED = frozenset(HermesKin._fields)
 
 Note = Callable[[str, str], None]
 """Where damage is told: (place, reason)."""
@@ -103,6 +107,53 @@ def take_census(connection: apsw.Connection, note: Note, session_id: str | None 
     return Census(sessions, by_session, _usage(connection, schema, session_id, note, stint), complete)
 
 
+def marks_of(connection: apsw.Connection) -> dict[str, int] | None:
+    """For each session in the order of a list what changes with anything that its summary is made of: its row, the
+    number, times and ids of its messages, how many of them are live, what it used, and how it came from others. No
+    message is read: an index has all that, and Hermes writes no text again in its place. None where something is
+    missing or damaged, or belongs to nobody."""
+    schema, notes = HermesSchema.of(connection), list[str]()
+    if not schema.has_messages or not {"active", "timestamp"} <= schema.messages or _RELATED - schema.sessions:
+        return None
+
+    def note(place: str, reason: str) -> None:
+        notes.append(place)
+
+    spoken: dict[str, tuple[Any, ...]] = {}
+    used: dict[str, int] = {}
+    rows: dict[str, Sequence[Any]] = {}
+    try:
+        for key, *tally in connection.execute(
+            f"SELECT CAST(session_id AS BLOB), max({_NUMBER}), min({_NUMBER}), count(*), max(id), total(id),"  # noqa: S608
+            " total(active) FROM messages GROUP BY session_id"
+        ):
+            spoken[as_text(key) or ""] = tuple(tally)
+        if schema.usage:
+            query = f"SELECT {USAGE.select(schema.usage)} FROM session_model_usage"  # noqa: S608 - names of our own
+            for row in USAGE.rationed(connection.execute(query), "session_model_usage", note):
+                name = as_text(row[0]) or ""
+                used[name] = hash((used.get(name), row))
+        query = (
+            f"SELECT {SESSIONS.select(schema.sessions)} FROM sessions"  # noqa: S608 - names of our own
+            f" ORDER BY {insertion(connection, 'sessions')} DESC"
+        )
+        for row in SESSIONS.rationed(connection.execute(query), "sessions", note):
+            rows[as_text(row[0]) or ""] = row
+            if str in map(type, row):  # it stands for a long text, which has to be told of
+                return None
+    except DAMAGE:
+        return None
+    if notes or spoken.keys() - rows.keys() or any("\ufffd" in key or not key for key in rows):
+        return None
+    kin = {key: HermesKin.of(row) for key, row in rows.items()}
+    last = {key: moment for key, tally in spoken.items() if (moment := as_float(tally[0])) is not None}
+    relations = Relations(kin, last)
+    return {
+        key: hash((row, spoken.get(key), used.get(key), relations[key], relations.root(key), relations.tip(key)))
+        for key, row in rows.items()
+    }
+
+
 def _family(connection: apsw.Connection, schema: HermesSchema, session_id: str) -> str:
     """As a JSON list: the session, all it descends from, and all that continue it."""
     if not {"parent_session_id", "end_reason"} <= schema.sessions:
@@ -149,11 +200,7 @@ def _count(
 ) -> bool:
     """Messages and times of every session: an index holds both, so that no message is read. Whether it was done; of
     other sessions than those in `by_session`, `strays` gets the numbers."""
-    times = "NULL, NULL"
-    if "timestamp" in schema.messages:
-        # A text is no time, nor need it be one that can be decoded.
-        number = """CASE WHEN typeof("timestamp") IN ('real', 'integer') THEN "timestamp" END"""
-        times = f"min({number}), max({number})"
+    times = f"min({_NUMBER}), max({_NUMBER})" if "timestamp" in schema.messages else "NULL, NULL"
     query = f"SELECT CAST(session_id AS BLOB), count(*), {times} FROM messages"  # noqa: S608 - names of our own
     if ids is not None:
         query += " WHERE session_id IN (SELECT value FROM json_each(?1))"
@@ -252,12 +299,15 @@ def _usage(
 
 
 def money_rows(
-    connection: apsw.Connection, schema: HermesSchema
+    connection: apsw.Connection, schema: HermesSchema, session_id: str | None = None
 ) -> tuple[dict[str, HermesSessionRow], dict[str, list[UsageRow]]]:
-    """The sessions by id, and what each used by model, without their messages. Damage is reported by
+    """The sessions by id, or that one, and what each used by model, without their messages. Damage is reported by
     `take_census`."""
 
     def quiet(place: str, reason: str) -> None: ...
 
-    stint = Stint()
-    return _sessions(connection, schema, None, quiet, stint), _usage(connection, schema, None, quiet, stint)
+    stint, ids = Stint(), None if session_id is None else json.dumps([session_id])
+    return (
+        _sessions(connection, schema, ids, quiet, stint),
+        _usage(connection, schema, session_id, quiet, stint),
+    )

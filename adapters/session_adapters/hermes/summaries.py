@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
+
+import apsw
 
 from session_adapters.hermes.lineage import Relations
 from session_adapters.hermes.records import HermesSessionRow, UsageRow
 from session_adapters.hermes.row_counts import RowCounts
-from session_adapters.hermes.session_queries import Census
+from session_adapters.hermes.session_queries import Census, Note, marks_of, take_census
 from session_adapters.model import EPOCH, Cost, SessionSummary, TokenUsage
 from session_adapters.text import one_line
 from session_adapters.times import from_epoch
 
-__all__ = ["PREVIEW_LENGTH", "recorded_cost", "recorded_tokens", "summaries_of"]
+__all__ = ["FEW", "PREVIEW_LENGTH", "KeptSummaries", "recorded_cost", "recorded_tokens", "summaries_of"]
 
 PREVIEW_LENGTH = 200
 """Characters."""
 
+FEW = 32
+"""Sessions that are asked for one by one."""
 _RAW = (
     "user_id",
     "session_key",
@@ -48,6 +53,46 @@ def summaries_of(
     relations = Relations(census.sessions, last)
     chosen = census.sessions if session_id is None else {session_id} & census.sessions.keys()
     return [_summary(census, relations, census.sessions[key], path, profile) for key in chosen]
+
+
+class KeptSummaries:
+    """What the sessions of one database came to, each with its mark: where few changed the others stay as they are.
+    One thread at a time may use it."""
+
+    def __init__(self, path: str, profile: str | None) -> None:
+        self._path, self._profile = path, profile
+        self._kept: dict[str, tuple[int, SessionSummary]] = {}
+
+    def read(self, connection: apsw.Connection, note: Note) -> list[SessionSummary]:
+        """As `summaries_of` a census of all sessions. Raises `DatabaseUnreadable`."""
+        marks = marks_of(connection)  # before what they are of: what comes between changes them again
+        kept = None if marks is None else self._gone_on(connection, marks)
+        if kept is not None:
+            self._kept = kept
+            return [summary for _, summary in kept.values()]
+        noted: list[str] = []
+
+        def tell(place: str, reason: str) -> None:
+            noted.append(place)
+            note(place, reason)
+
+        found = summaries_of(take_census(connection, tell), self._path, self._profile)
+        self._kept = {}
+        if marks is not None and not noted and len(found) == len(marks):
+            self._kept = {one.session_id: (marks[one.session_id], one) for one in found if one.session_id in marks}
+        return found
+
+    def _gone_on(
+        self, connection: apsw.Connection, marks: Mapping[str, int]
+    ) -> dict[str, tuple[int, SessionSummary]] | None:
+        """What is kept, with those counted anew that changed; None where those are many, or not all is as it was."""
+        now = {key: known for key, mark in marks.items() if (known := self._kept.get(key)) and known[0] == mark}
+        changed = [key for key in marks if key not in now]
+        noted: list[str] = []
+        for key in changed if len(changed) <= FEW else ():
+            census = take_census(connection, lambda place, reason: noted.append(place), key)
+            now.update((key, (marks[key], one)) for one in summaries_of(census, self._path, self._profile, key))
+        return {key: now[key] for key in marks} if len(now) == len(marks) and not noted else None
 
 
 def _summary(

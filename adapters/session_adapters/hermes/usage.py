@@ -11,7 +11,7 @@ import apsw
 
 from session_adapters.hermes.records import HermesSessionRow, UsageRow
 from session_adapters.hermes.session_queries import HermesSchema, money_rows
-from session_adapters.hermes.summaries import recorded_cost, recorded_tokens
+from session_adapters.hermes.summaries import FEW, recorded_cost, recorded_tokens
 from session_adapters.usage import Usage, call_of
 
 __all__ = ["read_usage"]
@@ -21,9 +21,17 @@ _CENT = 0.01
 
 def read_usage(connection: apsw.Connection, session_ids: Collection[str] | None) -> list[Usage]:
     """The sums of the sessions in a database, or of those named; no message is read. Raises `DatabaseUnreadable`."""
-    rows, usage = money_rows(connection, HermesSchema.of(connection))
-    wanted = rows.keys() if session_ids is None else rows.keys() & set(session_ids)
-    return [one for key in sorted(wanted) for one in _of_session(rows[key], usage.get(key, []))]
+    schema, wanted = HermesSchema.of(connection), None if session_ids is None else set(session_ids)
+    if wanted is not None and len(wanted) <= FEW:
+        told = [money_rows(connection, schema, key) for key in sorted(wanted)]
+    else:
+        told = [money_rows(connection, schema)]
+    return [
+        one
+        for rows, usage in told
+        for key in sorted(rows.keys() if wanted is None else rows.keys() & wanted)
+        for one in _of_session(rows[key], usage.get(key, []))
+    ]
 
 
 def _of_session(row: HermesSessionRow, usage: list[UsageRow]) -> Iterator[Usage]:

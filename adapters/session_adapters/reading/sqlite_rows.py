@@ -185,17 +185,23 @@ class RowReader(Generic[T]):
         """Each row as a record."""
         return (self.read(row, long) for row in rows)
 
+    def rationed(
+        self, rows: Iterable[Sequence[Any]], table: str, note: Note, stint: Stint | None = None
+    ) -> Iterator[Sequence[Any]]:
+        """The rows of a table of sessions, as many as a list may hold; `note` is told of the rest."""
+        ration = Ration.of_list(stint)
+        yield from ration.take(rows)
+        if ration.spent:
+            note(f"table {table}", f"{TOO_LARGE}: {ration.taken} of its rows are read, the rest is left out")
+
     def listed(
         self, rows: Iterable[Sequence[Any]], table: str, note: Note, stint: Stint | None = None
     ) -> Iterator[T]:
-        """The records of a table of sessions, as many as a list may hold. What is left out is told to `note`."""
+        """Their records. What is left out of one is told to `note`, too."""
         cut: list[tuple[str, str]] = []
-        ration = Ration.of_list(stint)
-        for row in ration.take(rows):
+        for row in self.rationed(rows, table, note, stint):
             record = self.read(row, lambda name, size: cut.append((name, size)))
             for name, size in cut:
                 note(f"table {table}, row {getattr(record, self._fields[0][0])}", f"its {name} is left out {size}")
             cut.clear()
             yield record
-        if ration.spent:
-            note(f"table {table}", f"{TOO_LARGE}: {ration.taken} of its rows are read, the rest is left out")

@@ -125,10 +125,10 @@ class ClaudeAdapter(JsonlAdapter):
 
     def find(self, session_id: str) -> Source | None:
         """See `Adapter.find`; of several copies the one that `relate` keeps."""
-        listed = list(self.sources(lambda problem: None))
-        found = [one for one in listed if one.session_id == session_id]
+        roots, ignored = self.roots(), lambda problem: None
+        found = [one for root in roots for one in list_sources(root.path, ignored, session_id)]
         if not found:
-            found = [one for one in listed if chain_in(one.session_id, session_id)]
+            found = [one for one in self.sources(ignored) if chain_in(one.session_id, session_id)]
         return max(found, key=lambda source: (source.size, source.path), default=None)
 
     # Reading -----------------------------------------------------------------------------------------------

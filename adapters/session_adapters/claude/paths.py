@@ -71,29 +71,33 @@ def config_roots(environment: Environment) -> list[Root]:
     return [Root(path=path, layout="projects/*/*.jsonl", exists=is_folder(path)) for path in paths]
 
 
-def list_sources(root: Path, report: Report) -> Iterator[Source]:
-    """Every transcript under `root`. Zero bytes are no session: the agent leaves such files behind."""
+def list_sources(root: Path, report: Report, named: str | None = None) -> Iterator[Source]:
+    """Every transcript under `root`, or those that are `named` so: of others no file is looked at. Zero bytes are no
+    session: the agent leaves such files behind."""
     top = str(root)
     for project in entries_of(root / "projects", report):
         if not is_directory(project):
             continue
         for entry in entries_of(project.path, report):
             if entry.name.endswith(".jsonl"):
+                if named not in (None, _id_of(entry)):
+                    continue
                 # Helpers of 2.0.x stand beside the sessions, later ones in the folder of their session.
                 layout = "helper-beside" if entry.name.startswith("agent-") else "session"
                 if source := _source(entry, top, layout, report):
                     yield source
             elif is_directory(entry):
-                yield from _helpers(f"{entry.path}/subagents", top, report, _DEPTH)
+                yield from _helpers(f"{entry.path}/subagents", top, report, named, _DEPTH)
 
 
-def _helpers(folder: str, root: str, report: Report, depth: int) -> Iterator[Source]:
+def _helpers(folder: str, root: str, report: Report, named: str | None, depth: int) -> Iterator[Source]:
     for entry in entries_of(folder, report):
         if entry.name.endswith(".jsonl"):
-            if entry.name.startswith("agent-") and (source := _source(entry, root, "helper-below", report)):
+            is_meant = entry.name.startswith("agent-") and named in (None, _id_of(entry))
+            if is_meant and (source := _source(entry, root, "helper-below", report)):
                 yield source
         elif depth and is_directory(entry):
-            yield from _helpers(entry.path, root, report, depth - 1)
+            yield from _helpers(entry.path, root, report, named, depth - 1)
 
 
 def entries_of(folder: Path | str, report: Report) -> list[os.DirEntry[str]]:
@@ -128,8 +132,11 @@ def _source(entry: os.DirEntry[str], root: str, layout: str, report: Report) -> 
         return None
     if not status.st_size:
         return None
-    named = printable(entry.name.removesuffix(".jsonl"))
-    return file_source("claude", entry.path, status, session_id=named, root=root, layout=layout)
+    return file_source("claude", entry.path, status, session_id=_id_of(entry), root=root, layout=layout)
+
+
+def _id_of(entry: os.DirEntry[str]) -> str:
+    return printable(entry.name.removesuffix(".jsonl"))
 
 
 def printable(path: str | Path) -> str:

@@ -150,6 +150,7 @@ class AgentSessions:
 
     def _kept(self, key: Key, known: CachedSource | None, new: CachedSource) -> CachedSource:
         """`new`; where it could not be read what was `known`, with the reason: its sessions are not gone."""
+        share_strings(new, known)
         if new.is_unreadable:
             self._unreadable.failed(key, new.source)
             new = new if known is None or not known.summaries else replace(known, stale=new.problems)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
+from operator import attrgetter
 from pathlib import Path
 
 import msgspec
@@ -113,14 +114,9 @@ class CachedSource(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
             if self.source.session_id or len(self.summaries) < 2 or before.call_problems:
                 return self
             # What changes with what a session in a database of many used.
-            old, new = (
-                {
-                    one.session_id: (one.updated_at, one.message_count, one.tokens, one.cost, one.models)
-                    for one in entry.summaries
-                }
-                for entry in (before, self)
-            )
-            differ = {name for name in old.keys() | new.keys() if old.get(name) != new.get(name)}
+            old = {one.session_id: one for one in before.summaries}
+            new = {one.session_id: one for one in self.summaries}
+            differ = {name for name in old.keys() | new.keys() if not _used_alike(old.get(name), new.get(name))}
             changed = tuple(differ.union(changed))
         return self.counted_as(before, changed)
 
@@ -128,6 +124,15 @@ class CachedSource(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
         """The same, with the calls that another has."""
         calls, callers, problems = other.calls, other.callers, other.call_problems
         return replace(self, calls=calls, callers=callers, uncounted=uncounted, call_problems=problems)
+
+
+def _used_alike(one: SessionSummary | None, other: SessionSummary | None) -> bool:
+    if one is None or other is None:
+        return False
+    return one is other or _used(one) == _used(other)
+
+
+_used = attrgetter("updated_at", "message_count", "tokens", "cost", "models")
 
 
 class FirstPicture(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

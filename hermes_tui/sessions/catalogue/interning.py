@@ -20,9 +20,10 @@ _SHORT = 20
 """Characters of a fact without a field that others may have too: versions and kinds, not ids and times."""
 
 
-def share_strings(entry: CachedSource) -> None:
-    """Let the source and the summaries of `entry` hold one copy of each string that others have too."""
-    source = entry.source
+def share_strings(entry: CachedSource, before: CachedSource | None = None) -> None:
+    """Let the source and the summaries of `entry` hold one copy of each string that others have too; what it has of
+    the one `before` does so already."""
+    source, shared = entry.source, {id(one) for one in before.summaries} if before is not None else ()
     for name in _OF_SOURCE:
         value = getattr(source, name)
         if value:
@@ -33,6 +34,8 @@ def share_strings(entry: CachedSource) -> None:
         if pack.model:
             force_setattr(pack, "model", intern(pack.model))
     for summary in entry.summaries:
+        if id(summary) in shared:
+            continue
         for name in _OF_SUMMARY:
             value = getattr(summary, name)
             if value:

@@ -6,7 +6,6 @@ import time
 
 from hermes_tui.sessions.catalogue.cache import CachedSource
 from hermes_tui.sessions.catalogue.growing_sessions import WarmCounters
-from hermes_tui.sessions.catalogue.interning import share_strings
 from session_adapters.base import Adapter, Source
 from session_adapters.model import Problem, SessionSummary
 from session_adapters.reading.lines import PATIENCE, is_unfinished
@@ -49,7 +48,6 @@ def read_source(adapter: Adapter, source: Source, warm: WarmCounters, *, exact: 
         exact=exact,
         waits=source.path.endswith(".jsonl") and not is_left(source),
     )
-    share_strings(entry)
     return entry if calls is None else entry.with_calls(calls)
 
 

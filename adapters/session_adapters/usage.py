@@ -238,8 +238,9 @@ def _told(spent: _Spent) -> tuple[TokenUsage, float | None]:
 def some_at_a_time(calls: Iterable[Usage]) -> Iterator[tuple[Usage, ...]]:
     """The same in their order: of a long session's calls few need to be in memory together."""
     coming = iter(calls)
-    while some := tuple(islice(coming, _PACK)):
-        yield some
+    # Not made a tuple at once: one that is being made for a while fails where another thread looks at all objects.
+    while some := list(islice(coming, _PACK)):
+        yield tuple(some)
 
 
 def call_of(

@@ -125,7 +125,7 @@ def marks_of(connection: apsw.Connection) -> dict[str, int] | None:
     try:
         for key, *tally in connection.execute(
             f"SELECT CAST(session_id AS BLOB), max({_NUMBER}), min({_NUMBER}), count(*), max(id), total(id),"  # noqa: S608
-            " total(active) FROM messages GROUP BY session_id"
+            " count(active), total(active) FROM messages GROUP BY session_id"
         ):
             spoken[as_text(key) or ""] = tuple(tally)
         if schema.usage:

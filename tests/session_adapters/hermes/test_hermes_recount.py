@@ -113,8 +113,10 @@ def test_only_what_changed_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPat
             read.clear()
         store.say("s7", "assistant", "hello")
         store.connection.execute("UPDATE sessions SET title = 'new' WHERE id = 's9'")
+        # The column is empty in messages of before it came.
+        store.connection.execute("UPDATE messages SET active = 0 WHERE session_id = 's11'")
         assert count() == whole(adapter_for(tmp_path))
-        assert sorted(map(str, read)) == ["s7", "s9"]
+        assert sorted(map(str, read)) == ["s11", "s7", "s9"]
 
 
 def test_what_does_not_add_up_is_counted_whole(tmp_path: Path) -> None:

@@ -24,13 +24,16 @@ from session_adapters.reading.folders import problem_in, report_damage
 from session_adapters.reading.lines import is_whole, lines
 from session_adapters.reading.searchable import Rewritten, Text
 from session_adapters.session_counts import SessionFold, messages_usage
-from session_adapters.transcript import PAGE, PART, Builder, Change, Transcript
+from session_adapters.transcript import PAGE, Builder, Change, Transcript
 from session_adapters.usage import CallPack, Usage, unpacked
 
 __all__ = ["AROUND", "JsonlAdapter", "JsonlTranscript"]
 
 AROUND = 16 << 10
 """Bytes before and behind a message that are read first for those around it, and of the end for where it stands."""
+PART = 1 << 19
+"""Bytes of a part that is read alone: half of what is taken from a database. Small parts take hardly longer here,
+where nobody has to ask first what stands where."""
 
 
 class JsonlAdapter(Adapter):

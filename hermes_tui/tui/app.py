@@ -118,7 +118,7 @@ class HermesApp(AppActions, inherit_bindings=False):
             Arrivals(manager.environment).since,
         )
         self._handing_over = Lock()
-        self.cost_refresh = CostRefresh(lambda: manager.costs.book().own, self._hand_over, lambda: manager.costs.told)
+        self.cost_refresh = CostRefresh(lambda: manager.costs.book().own, self._hand_over)
         self._indexing = indexing
         say_indexing = lambda words: self.in_loop(lambda: self.main.status.say_indexing(words))  # noqa: E731
         self._index_watch = IndexWatch(lambda: manager.index, say_indexing)

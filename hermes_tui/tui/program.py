@@ -30,7 +30,7 @@ class Onlooker(Protocol):
     """Wants to know whether somebody looks at a session."""
 
     def consider(self) -> None:
-        """See to it."""
+        """Work out anew whether somebody does."""
 
 
 class Program(NoticeApp, inherit_bindings=False):

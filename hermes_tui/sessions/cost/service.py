@@ -33,8 +33,6 @@ class CostDesk:
         self._booking = threading.Lock()
         self._shown: Mapping[str, tuple[SessionSummary, SessionSummary]] = {}
         """Unified id → a session as it was given to be shown, and as it was shown with what it cost."""
-        self.told: Mapping[str, Cost | None] | None = None
-        """What sessions cost, as `shown` told it last."""
 
     def total(self, options: CostOptions) -> CostSummary:
         """The sums of the sessions that match, as the stores are now."""
@@ -66,7 +64,7 @@ class CostDesk:
 
     def shown(self, sessions: Sequence[SessionSummary]) -> list[SessionSummary]:
         """The sessions, each with its cost as it was last added up; nothing is read for it."""
-        own = self.told = self._ledger.last().own
+        own = self._ledger.last().own
         if not own:
             return list(sessions)
         before = self._shown

@@ -24,15 +24,13 @@ process of its own. Not the time on the clock: on a busy machine costs would be 
 
 
 class CostRefresh:
-    """`book` is called in the thread and adds up; `booked` is called there when that came to something else than
-    what is `shown`."""
+    """`book` is called in the thread and adds up; `booked` is called there when that came to something else."""
 
-    def __init__(
-        self, book: Callable[[], object], booked: Callable[[], None], shown: Callable[[], object] = lambda: None
-    ) -> None:
+    def __init__(self, book: Callable[[], object], booked: Callable[[], None]) -> None:
         self._book = book
         self._booked = booked
-        self._shown = shown
+        self._known: object = None
+        """What `book` came to last."""
         self._worker = Worker[None]("cost_refresh", self._serve, first=FIRST_AFTER)
 
     def look(self) -> None:
@@ -55,7 +53,8 @@ class CostRefresh:
         except HermesTuiError:
             self._worker.stop()  # wrong settings, of which the screen of costs says what is wrong
             return
-        if found != self._shown() and not self._worker.is_over:
+        if found != self._known and not self._worker.is_over:
+            self._known = found
             self._booked()
         self._worker.rest(max(PAUSE, _REST * (time.thread_time() - worked), _of_processes() - elsewhere))
 

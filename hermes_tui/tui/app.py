@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
-from threading import Lock
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
-from msgspec.structs import replace
 from rich.text import Text
 from textual import events, on
 from textual.screen import Screen
@@ -18,7 +15,6 @@ from textual.worker import WorkerFailed
 
 from hermes_tui.clock import Clock
 from hermes_tui.config import Config
-from hermes_tui.errors import HermesTuiError
 from hermes_tui.platform import paths
 from hermes_tui.platform.background import Slot
 from hermes_tui.platform.log import write_failure
@@ -41,6 +37,7 @@ from hermes_tui.tui.workers.attention_setup import attention_watch
 from hermes_tui.tui.workers.cost_refresh import CostRefresh
 from hermes_tui.tui.workers.index_refresh import IndexWatch
 from hermes_tui.tui.workers.lane_watch import LaneNews, LaneWatch
+from hermes_tui.tui.workers.list_layout import ListLayout
 from hermes_tui.tui.workers.session_reader import OpenedSession, SessionReader
 from hermes_tui.tui.workers.session_watch import Watch
 
@@ -106,7 +103,8 @@ class HermesApp(AppActions, inherit_bindings=False):
         self._left_early: int | None = None
         self._running_loop: asyncio.AbstractEventLoop | None = None
         self._badges = {name: label.badge for name, label in manager.saved_labels.items()}
-        self._snapshots: Slot[tuple[Snapshot, Forest]] = Slot(self.in_loop, self._apply)
+        snapshots: Slot[tuple[Snapshot, Forest]] = Slot(self.in_loop, self._apply)
+        self._list_layout = ListLayout(manager, lambda: self.view.order, snapshots.put)
         self._opens: Slot[OpenedSession] = Slot(self.in_loop, lambda opened: self.main.transcript.opened(opened))
         self._growths: Slot[Transcript] = Slot(self.in_loop, lambda more: self.main.transcript.grown(more))
         self.reader = SessionReader(manager.open, self._opens.put, self._growths.put, _get_ready)
@@ -117,8 +115,7 @@ class HermesApp(AppActions, inherit_bindings=False):
             clear_up,
             Arrivals(manager.environment).since,
         )
-        self._handing_over = Lock()
-        self.cost_refresh = CostRefresh(lambda: manager.costs.book().own, self._hand_over)
+        self.cost_refresh = CostRefresh(lambda: manager.costs.book(), self._list_layout.make)
         self._indexing = indexing
         say_indexing = lambda words: self.in_loop(lambda: self.main.status.say_indexing(words))  # noqa: E731
         self._index_watch = IndexWatch(lambda: manager.index, say_indexing)
@@ -272,16 +269,7 @@ class HermesApp(AppActions, inherit_bindings=False):
             self._index_watch.look()
         if snapshot.places and self._attending:
             self.attention_watch.look(snapshot)
-        self._hand_over()
-
-    def _hand_over(self) -> None:
-        """Made here, in the thread that has news: with many thousand sessions it takes a moment. One at a time, and
-        of the latest that is known: what two threads make beside each other needs twice the room."""
-        with self._handing_over:
-            snapshot = self.manager.catalogue.snapshot
-            with suppress(HermesTuiError):  # wrong settings: no costs but those that agents recorded
-                snapshot = replace(snapshot, sessions=tuple(self.manager.costs.shown(snapshot.sessions)))
-            self._snapshots.put((snapshot, Forest(snapshot.sessions).prepare(self.view.order)))
+        self._list_layout.make()
 
     def _say_error(self, sentence: str) -> None:
         self.in_loop(lambda: self.notify(sentence, severity="error"))

@@ -24,13 +24,11 @@ process of its own. Not the time on the clock: on a busy machine costs would be 
 
 
 class CostRefresh:
-    """`book` is called in the thread and adds up; `booked` is called there when that came to something else."""
+    """`book` is called in the thread and adds up; `booked` is called there each time it has."""
 
     def __init__(self, book: Callable[[], object], booked: Callable[[], None]) -> None:
         self._book = book
         self._booked = booked
-        self._known: object = None
-        """What `book` came to last."""
         self._worker = Worker[None]("cost_refresh", self._serve, first=FIRST_AFTER)
 
     def look(self) -> None:
@@ -49,12 +47,11 @@ class CostRefresh:
     def _serve(self, request: None) -> None:
         worked, elsewhere = time.thread_time(), _of_processes()
         try:
-            found = self._book()
+            self._book()
         except HermesTuiError:
             self._worker.stop()  # wrong settings, of which the screen of costs says what is wrong
             return
-        if found != self._known and not self._worker.is_over:
-            self._known = found
+        if not self._worker.is_over:
             self._booked()
         self._worker.rest(max(PAUSE, _REST * (time.thread_time() - worked), _of_processes() - elsewhere))
 

@@ -10,7 +10,11 @@ import pytest
 from textual.pilot import Pilot
 
 from claude_lines import ClaudeHome
+from hermes_tui.sessions.catalogue.snapshot import Snapshot
 from hermes_tui.sessions.cost.service import CostDesk
+from hermes_tui.sessions.cost.summary import SpendSummary
+from hermes_tui.tui.screens.main.screen import MainScreen
+from hermes_tui.tui.widgets.session_list.rows import Forest
 from pilots import main_of, screen_text, until
 from session_adapters.model import SessionSummary
 
@@ -51,3 +55,34 @@ async def test_one_list_is_made_at_a_time(
         go_on.set()
         await until(pilot, lambda: "remove it" in screen_text(pilot))
         assert max(most) == 1
+
+
+async def test_a_list_is_not_laid_out_again_where_costs_are_as_they_were(
+    program: Program, claude_home: ClaudeHome, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With fifty thousand sessions each start took half a second to lay out the list that was there."""
+    monkeypatch.setattr("hermes_tui.tui.workers.cost_refresh.FIRST_AFTER", 0.0)
+    added_up = threading.Event()
+    shown: list[Snapshot] = []
+    book, apply = CostDesk.book, MainScreen.apply
+
+    def note_sum(desk: CostDesk) -> SpendSummary:
+        found = book(desk)
+        added_up.set()
+        return found
+
+    def note_list(screen: MainScreen, snapshot: Snapshot, forest: Forest) -> None:
+        shown.append(snapshot)
+        apply(screen, snapshot, forest)
+
+    monkeypatch.setattr(CostDesk, "book", note_sum)
+    monkeypatch.setattr(MainScreen, "apply", note_list)
+    claude_home.session("draw totals")
+    for _ in range(2):
+        added_up.clear()
+        shown.clear()
+        async with program(claude_home.home, size=(120, 40)) as pilot:
+            await until(pilot, added_up.is_set)
+            await pilot.pause(0.5)  # long enough for a list to be shown
+    assert shown[-1].sessions[0].cost is not None
+    assert len({(one.version, tuple(map(id, one.sessions))) for one in shown}) == len(shown), "some list twice"

@@ -251,34 +251,6 @@ def test_the_cost_refresh_adds_up_once_for_many_changes(monkeypatch: pytest.Monk
     assert calls == ["book"]
 
 
-def test_the_cost_refresh_says_nothing_where_costs_are_as_they_were(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With fifty thousand sessions it took half a second to lay out the list that was there."""
-    monkeypatch.setattr("hermes_tui.tui.workers.cost_refresh.FIRST_AFTER", 0.0)
-    monkeypatch.setattr("hermes_tui.tui.workers.cost_refresh.PAUSE", 0.0)
-    coming = [{"one": 1.0}, {"one": 1.0}, {"one": 2.0}]
-    added = threading.Semaphore(0)
-    both = threading.Event()
-    said: list[int] = []
-
-    def book() -> object:
-        found = coming.pop(0)
-        added.release()
-        return found
-
-    def booked() -> None:
-        said.append(len(coming))
-        if len(said) == 2:
-            both.set()
-
-    keeper = CostRefresh(book, booked)
-    for _ in range(3):
-        keeper.look()
-        assert added.acquire(timeout=60)
-    assert both.wait(60)
-    keeper.stop()
-    assert said == [2, 0], "not the second time"
-
-
 @pytest.mark.parametrize("work", ["wait", "process"])
 def test_the_cost_refresh_rests_by_the_processors_time(work: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """What a busy machine makes longer by the clock must not make costs later still; what a process of its own took

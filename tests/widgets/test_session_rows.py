@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import date, timedelta, timezone
+from zoneinfo import ZoneInfo
 
 import pytest
 from hypothesis import given
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 
 from hermes_tui.clock import Clock
 from hermes_tui.tui.widgets.session_list.conversation import Conversation, project_of
-from hermes_tui.tui.widgets.session_list.headings import day_heading
+from hermes_tui.tui.widgets.session_list.headings import Headings, day_heading
 from hermes_tui.tui.widgets.session_list.rows import Forest, ListRow
 from made import NOW, ago, session
 from session_adapters.model import EPOCH, Cost, SessionSummary, TokenUsage
@@ -97,6 +98,17 @@ def test_a_day_begins_at_midnight_of_the_reader() -> None:
 )
 def test_headings(day: date, heading: str) -> None:
     assert day_heading(day, date(2026, 11, 19)) == heading
+
+
+@pytest.mark.parametrize("zone", ["Europe/Berlin", "America/St_Johns", "Pacific/Auckland"])
+def test_headings_of_moments_are_those_of_their_days(zone: str) -> None:
+    """They are worked out for a whole month at once, in which clocks may be changed."""
+    clock = Clock(NOW, ZoneInfo(zone))
+    today = clock.local(NOW).date()
+    headings = Headings(clock)
+    for hours in range(500 * 24):
+        moment = NOW - timedelta(minutes=30, hours=hours)
+        assert headings.of(moment) == day_heading(clock.local(moment).date(), today), moment
 
 
 def test_continuations_are_one_row_that_shows_the_tip() -> None:

@@ -80,7 +80,8 @@ class CachedSource(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     def names(self) -> Sequence[str]:
         """Native ids of its sessions: the one that its path tells, and those that were read."""
         read = [one.session_id for one in self.summaries]
-        return list(dict.fromkeys((self.source.session_id, *read))) if self.source.session_id else read
+        told = self.source.session_id
+        return read if not told or read == [told] else list(dict.fromkeys((told, *read)))
 
     @property
     def is_counted(self) -> bool:

@@ -58,8 +58,7 @@ class CostDesk:
         """The same as `sheet`, but read by a process of its own where that takes long; for faces. Who asks while
         there is one waits for it."""
         with self._booking:
-            if self._ledger.current() is None:
-                self._ledger.look_ahead()
+            self._ledger.look_ahead()
             return self.sheet()
 
     def shown(self, sessions: Sequence[SessionSummary]) -> list[SessionSummary]:

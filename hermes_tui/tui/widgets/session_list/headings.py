@@ -12,6 +12,11 @@ __all__ = ["Headings", "day_heading"]
 
 def day_heading(day: date, today: date) -> str:
     """Under which heading a day stands: today, yesterday, this week, last week, else its month."""
+    return _recent(day, today) or f"{day:%B} {day.year}"
+
+
+def _recent(day: date, today: date) -> str:
+    """Empty for a day that stands under its month."""
     ago = (today - day).days
     if ago <= 0:
         return "today"
@@ -22,18 +27,18 @@ def day_heading(day: date, today: date) -> str:
         return "this week"
     if day >= monday - timedelta(days=7):
         return "last week"
-    return f"{day:%B} {day.year}"
+    return ""
 
 
 class Headings:
-    """Headings for moments that come newest first: worked out once per day rather than per row."""
+    """Headings for moments that come newest first: worked out once per day or month rather than per row."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._today = clock.local(clock.now()).date()
         self._label = ""
         self._since = datetime.max.replace(tzinfo=UTC)
-        """Midnight of the reader's day that `_label` was worked out for."""
+        """Up to which moment `_label` stands, at least."""
 
     def of(self, moment: datetime) -> str:
         """That of a moment no newer than the one before."""
@@ -42,6 +47,9 @@ class Headings:
         if moment <= EPOCH:
             return "no date"
         local = self._clock.local(moment)
-        self._label = day_heading(local.date(), self._today)
-        self._since = local.replace(hour=0, minute=0, second=0, microsecond=0)
+        day = local.date()
+        self._label = day_heading(day, self._today)
+        # Midnight of the reader's day; of a month that of its second day, for clocks may be changed in between.
+        is_month = day.day > 2 and not _recent(day, self._today)
+        self._since = local.replace(day=2 if is_month else day.day, hour=0, minute=0, second=0, microsecond=0)
         return self._label

@@ -365,16 +365,14 @@ def test_a_dumb_terminal_is_refused(claude_home: ClaudeHome) -> None:
 
 
 SLOW = """
-import sys, time
+import pathlib, sys, time
 from hermes_tui.sessions.catalogue.catalogue import Catalogue
 first = Catalogue.refresh
-count = 0
-def refresh(self, agents=None):
-    global count
-    count += 1
-    if count > 1:
+def refresh(self, agents=None, **options):
+    if options.get("again") and self.snapshot.places:  # asked for by a key
+        pathlib.Path.home().joinpath("hangs").touch()
         time.sleep(600)
-    return first(self, agents)
+    return first(self, agents, **options)
 Catalogue.refresh = refresh
 from hermes_tui.tui.run import run_app
 from hermes_tui.config import Config
@@ -388,8 +386,8 @@ def test_quitting_waits_for_no_read(claude_home: ClaudeHome, keys: str) -> None:
     terminal = Terminal([sys.executable, "-c", SLOW], home=claude_home.home)
     try:
         terminal.until("40 sessions")
-        terminal.send("\x12")  # ctrl+r: the second look, which hangs
-        terminal.pump(2.0)
+        terminal.send("\x12")  # ctrl+r: a look, which hangs
+        terminal.until(lambda: (claude_home.home / "hangs").exists())
         terminal.send(keys)
         assert terminal.wait() == 0
     finally:

@@ -19,7 +19,8 @@ from hermes_tui.platform.background import Slot
 from hermes_tui.sessions.catalogue.arrivals import Arrivals
 from hermes_tui.sessions.catalogue.snapshot import AgentPlace, Snapshot
 from hermes_tui.sessions.manager import SessionManager
-from hermes_tui.tui.workers.session_watch import Watch, agents_at, directories
+from hermes_tui.tui.workers.session_watch import Watch
+from hermes_tui.tui.workers.watched_places import agents_at, directories
 from session_adapters.base import Environment, Root
 from session_adapters.model import Problem, SessionSummary
 
@@ -52,7 +53,9 @@ class Looked:
     def glance(self) -> Snapshot:
         return Snapshot()
 
-    def refresh(self, agents: Collection[str] | None = None, *, again: bool = False) -> Snapshot:
+    def refresh(
+        self, agents: Collection[str] | None = None, *, again: bool = False, written: Collection[str] = ()
+    ) -> Snapshot:
         self.count += 1
         self.agents.append(agents)
         self.again = again
@@ -149,7 +152,9 @@ def test_the_longer_a_look_at_every_store_takes_the_rarer_it_is(
     monkeypatch.setattr("hermes_tui.tui.workers.session_watch.WITH_NOTIFICATION", 0.5)
 
     class Long(Looked):
-        def refresh(self, agents: Collection[str] | None = None, *, again: bool = False) -> Snapshot:
+        def refresh(
+            self, agents: Collection[str] | None = None, *, again: bool = False, written: Collection[str] = ()
+        ) -> Snapshot:
             until = time.thread_time() + 0.02  # as with a thousand sessions
             while time.thread_time() < until:
                 pass
@@ -176,7 +181,9 @@ def test_a_change_right_after_a_look_at_every_store_does_not_wait_for_its_share(
     monkeypatch.setattr("hermes_tui.tui.workers.session_watch.WITH_NOTIFICATION", 600.0)
 
     class Long(Looked):
-        def refresh(self, agents: Collection[str] | None = None, *, again: bool = False) -> Snapshot:
+        def refresh(
+            self, agents: Collection[str] | None = None, *, again: bool = False, written: Collection[str] = ()
+        ) -> Snapshot:
             until = time.thread_time() + (1.5 if agents is None else 0.0)  # as with fifty thousand sessions
             while time.thread_time() < until:
                 pass
@@ -300,7 +307,9 @@ class Partial(Looked):
         super().__init__(root)
         self._stops = stops
 
-    def refresh(self, agents: Collection[str] | None = None, *, again: bool = False) -> Snapshot:
+    def refresh(
+        self, agents: Collection[str] | None = None, *, again: bool = False, written: Collection[str] = ()
+    ) -> Snapshot:
         return replace(super().refresh(agents), partial=1)
 
     def complete(self, stop: Callable[[], bool]) -> Snapshot:
@@ -401,7 +410,9 @@ def test_what_changed_last_is_shown_before_all_is_read() -> None:
         def glance(self) -> Snapshot:
             return first
 
-        def refresh(self, agents: Collection[str] | None = None, *, again: bool = False) -> Snapshot:
+        def refresh(
+            self, agents: Collection[str] | None = None, *, again: bool = False, written: Collection[str] = ()
+        ) -> Snapshot:
             assert published == [first]
             done.set()
             return everything
@@ -416,7 +427,9 @@ def test_stopping_waits_for_no_read() -> None:
     gate = threading.Event()
 
     class Slow(Looked):
-        def refresh(self, agents: Collection[str] | None = None, *, again: bool = False) -> Snapshot:
+        def refresh(
+            self, agents: Collection[str] | None = None, *, again: bool = False, written: Collection[str] = ()
+        ) -> Snapshot:
             gate.wait(600)
             return super().refresh(agents)
 

@@ -6,10 +6,13 @@
 from __future__ import annotations
 
 import os
+import stat
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
+
+from msgspec.structs import replace
 
 from session_adapters.base import Report, Source
 from session_adapters.model import Problem
@@ -28,6 +31,7 @@ __all__ = [
     "may_be_folder",
     "names_in",
     "problem_in",
+    "renewed",
     "report_damage",
     "status_of",
 ]
@@ -88,6 +92,16 @@ def file_source(agent: str, path: str, status: os.stat_result, **told: Any) -> S
     """The source for a file, with what its place tells."""
     stamp = file_stamp(status)
     return Source(agent=agent, path=path, stamp=stamp, size=status.st_size, modified=status.st_mtime, **told)
+
+
+def renewed(source: Source) -> Source | None:
+    """The source as its file is now; None where only a listing can tell: it is of more than one file, or the file is
+    empty, gone, or another one."""
+    status = status_of(source.path, lambda error: None)
+    stamp = file_stamp(status) if status is not None and status.st_size and stat.S_ISREG(status.st_mode) else ()
+    if status is None or len(stamp) != len(source.stamp) or stamp[:2] != source.stamp[:2]:
+        return None
+    return replace(source, stamp=stamp, size=status.st_size, modified=status.st_mtime)
 
 
 def is_file(entry: os.DirEntry[str]) -> bool:

@@ -16,7 +16,7 @@ from hermes_tui.sessions.catalogue.growing_sessions import WarmCounters
 from hermes_tui.sessions.catalogue.interning import share_strings
 from hermes_tui.sessions.catalogue.read_source import failure, is_left, is_torn, read_source
 from hermes_tui.sessions.catalogue.snapshot import AgentPlace
-from hermes_tui.sessions.catalogue.source_listing import SourceListing
+from hermes_tui.sessions.catalogue.source_listing import SourceListing, written_sources
 from hermes_tui.sessions.catalogue.unreadable import Key, Unreadable
 from session_adapters.base import Adapter, Liveness, Source
 from session_adapters.model import Problem, SessionSummary
@@ -174,8 +174,15 @@ class AgentSessions:
             self.place = AgentPlace(agent=self.agent, label=label)
             self._listing, self.unread, self._news = (), 0, True
 
-    def look(self, adapter: Adapter, *, again: bool) -> int:
-        """Stat all sources; how many are new or changed. `read_new` must follow. `again`: see `Catalogue.refresh`."""
+    def look(self, adapter: Adapter, *, again: bool, written: Collection[str] = ()) -> int:
+        """Stat all sources, or those that are `written`; how many are new or changed. `read_new` must follow. For
+        `again` and `written` see `Catalogue.refresh`."""
+        if written and self.place is not None and not self.unread:
+            few = written_sources(written, self.place.roots, self.entries, self._is_looked_at_again)
+            if few is not None:
+                found, todo = self._compared(few, again)
+                self._looked = _Looked({**self.entries, **found}, todo, False, (), self._listing, self.place)
+                return len(todo)
         problems: list[Problem] = []
         failures: list[Exception] = []
         listing = SourceListing(lambda: adapter.sources(problems.append), failures)
@@ -206,6 +213,10 @@ class AgentSessions:
         place = AgentPlace(agent=self.agent, label=adapter.label, roots=roots)
         self._looked = _Looked(found, todo, gone, left_out, tuple(problems), place)
         return len(todo)
+
+    def _is_looked_at_again(self, key: Key) -> bool:
+        """Whether a source is, though nobody wrote to it."""
+        return self.entries[key].waits or key in self._unreadable
 
     def _compared(self, sources: Iterable[Source], again: bool) -> tuple[_Found, list[_Todo]]:
         """What is known of each source, and what is to be read."""

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
-from heapq import nlargest
 from itertools import filterfalse, takewhile
 from pathlib import Path
 
@@ -23,6 +22,7 @@ from hermes_tui.sessions.catalogue import cache
 from hermes_tui.sessions.catalogue.agent import AgentSessions, agents_of
 from hermes_tui.sessions.catalogue.saved_list import SavedList
 from hermes_tui.sessions.catalogue.snapshot import Snapshot, newest_first
+from hermes_tui.sessions.catalogue.source_listing import newest_sources
 from hermes_tui.sessions.catalogue.unreadable import Key
 from hermes_tui.sessions.marks import NO_ONE_MARKED, OwnMarks, with_marks
 from session_adapters.base import Adapter, Liveness, Source
@@ -92,21 +92,26 @@ class Catalogue:
             self._load()
             if any(state.entries for state in self._agents.values()):
                 return self._snapshot
-            newest = nlargest(READ_FIRST, self._sources(), key=lambda found: found[1].modified)
+            newest = newest_sources(self._adapters, filterfalse(self._is_absent, self._agents), READ_FIRST)
             for agent, source in newest:
                 self._agents[agent].begin(self._adapters.get(agent), source)
-            for agent in {agent for agent, _ in newest}:
-                self._relate(agent, self._agents[agent])
+            self._relate({agent for agent, _ in newest})
             self._publish()
             if newest:
                 self._saved.outdate()  # not before: half a list is not worth keeping
             return self._snapshot
 
     def refresh(
-        self, agents: Iterable[str] | None = None, *, everywhere: bool = False, again: bool = False
+        self,
+        agents: Iterable[str] | None = None,
+        *,
+        everywhere: bool = False,
+        again: bool = False,
+        written: Collection[str] = (),
     ) -> Snapshot:
         """Stat every source of `agents` (all if None) and read the ends of those that changed; `again`, also of those
-        that could not be read, before it is their time.
+        that could not be read, before it is their time. `written`: nothing else is different in the places of
+        `agents` than these paths, so that where they are files of known sessions no others are looked at.
 
         Of agents that certainly have nothing here no places are told, unless `everywhere` is to be looked, or nobody
         has a session. Within `seconds` the newest are read; the snapshot says how many are `unread`, and the next
@@ -119,7 +124,7 @@ class Catalogue:
             absent = [] if everywhere else [agent for agent in wanted if self._is_absent(agent)]
             for agent in absent:
                 self._agents[agent].absent(self._adapters.label(agent).label)
-            self._look([agent for agent in wanted if agent not in absent], begun, again)
+            self._look([agent for agent in wanted if agent not in absent], begun, again, written)
             if not any(state.related for state in self._agents.values()):
                 self._look(absent, begun, again)
             return self._publish()
@@ -130,7 +135,7 @@ class Catalogue:
 
         return not self._agents[agent].entries and not may_have_sessions(agent, self._adapters.environment)
 
-    def _look(self, agents: Iterable[str], begun: float, again: bool) -> None:
+    def _look(self, agents: Iterable[str], begun: float, again: bool, written: Collection[str] = ()) -> None:
         seconds = self.seconds
         looked: list[tuple[int, AgentSessions, Adapter]] = []
         for agent in takewhile(lambda _: not self._closing.is_set(), agents):
@@ -140,7 +145,7 @@ class Catalogue:
             except AdapterBroken as error:
                 state.broken(str(error))
                 continue
-            looked.append((state.look(adapter, again=again), state, adapter))
+            looked.append((state.look(adapter, again=again, written=written), state, adapter))
         looked.sort(key=lambda one: one[0])  # what those that have little leave goes to the others
         until = max(begun, time.thread_time() - (1.0 - _PROGRESS) * (seconds or 0.0)) + (seconds or 0.0)
         for at, (_, state, adapter) in enumerate(looked):
@@ -152,9 +157,9 @@ class Catalogue:
         """Look only at which sessions a process has open; no store is looked at. Raises nothing."""
         with self._work:
             for agent, state in self._agents.items():
-                if state.entries:  # where there are none, no process has one open
-                    with suppress(AdapterBroken):  # `refresh` says so
-                        state.refresh_processes(self._adapters.get(agent))
+                # Where there are none, no process has one open.
+                if state.entries and (adapter := self.adapter_of(agent)) is not None:
+                    state.refresh_processes(adapter)
             return self._publish()
 
     def refresh_marks(self) -> Snapshot:
@@ -217,8 +222,7 @@ class Catalogue:
                 break
             self._read_in_full(agent, key, entry)
         with self._work:
-            for agent in wanted:
-                self._relate(agent, self._agents[agent])
+            self._relate(wanted)
             return self._publish()
 
     def summary(self, agent: str, session_id: str) -> SessionSummary | None:
@@ -289,18 +293,12 @@ class Catalogue:
             else:
                 state.restore(entry, shares=self.shares)
 
-    def _sources(self) -> Iterator[tuple[str, Source]]:
-        """Of every agent, with its name, as far as they can be listed."""
-        for agent in filterfalse(self._is_absent, self._agents):
-            with suppress(Exception):  # `refresh` says so
-                for source in self._adapters.get(agent).sources(lambda problem: None):
-                    yield agent, source
-
-    def _relate(self, agent: str, state: AgentSessions) -> None:
-        try:
-            state.relate(self._adapters.get(agent))
-        except AdapterBroken as error:
-            state.broken(str(error))
+    def _relate(self, agents: Iterable[str]) -> None:
+        for agent in agents:
+            try:
+                self._agents[agent].relate(self._adapters.get(agent))
+            except AdapterBroken as error:
+                self._agents[agent].broken(str(error))
 
     def _read_in_full(self, agent: str, key: Key, entry: cache.CachedSource) -> None:
         adapter = self.adapter_of(agent)

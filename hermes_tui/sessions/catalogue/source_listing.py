@@ -1,14 +1,19 @@
-"""Lists the sources of an agent, of very many the newest."""
+"""Lists the sources of an agent, of very many the newest; of known ones those that were written to."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from heapq import heappush, heappushpop
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from heapq import heappush, heappushpop, nlargest
 from itertools import islice
 
-from session_adapters.base import Source
+from hermes_tui.sessions.adapters import Adapters
+from hermes_tui.sessions.catalogue.cache import CachedSource
+from hermes_tui.sessions.catalogue.unreadable import Key
+from session_adapters.base import Root, Source
+from session_adapters.reading.folders import renewed
 
-__all__ = ["MANY", "MOST_SOURCES", "SourceListing"]
+__all__ = ["MANY", "MOST_SOURCES", "SourceListing", "newest_sources", "written_sources"]
 
 MANY = 10_000
 """Sources: more than the largest homes that we know have, fewer than a store that is made to keep us busy. What is
@@ -54,3 +59,36 @@ class SourceListing:
             yield from self._sources()
         except Exception as error:
             self._failures.append(error)
+
+
+def newest_sources(adapters: Adapters, agents: Iterable[str], count: int) -> Sequence[tuple[str, Source]]:
+    """Those that changed last, whosever they are, each with its agent, as far as they can be listed: what is wrong
+    is not told."""
+
+    def listed() -> Iterator[tuple[str, Source]]:
+        for agent in agents:
+            with suppress(Exception):
+                for source in adapters.get(agent).sources(lambda problem: None):
+                    yield agent, source
+
+    return nlargest(count, listed(), key=lambda found: found[1].modified)
+
+
+def written_sources(
+    written: Collection[str],
+    roots: Iterable[Root],
+    known: Mapping[Key, CachedSource],
+    also: Callable[[Key], bool],
+) -> Sequence[Source] | None:
+    """The known sources of these paths, as far as they lie below `roots`, and those that `also` names, as they are
+    now; None where that does not tell all that is different, as where a path is none of theirs."""
+    places = tuple(f"{root.path}/" for root in roots)
+    wanted = {path for path in written if path.startswith(places)}
+    found: list[Source] = []
+    for key, entry in known.items():
+        if key[0] in wanted or also(key):
+            source = renewed(entry.source)
+            if source is None:
+                return None
+            found.append(source)
+    return found if wanted <= {source.path for source in found} else None

@@ -16,7 +16,7 @@ __all__ = ["FIRST_AFTER", "PAUSE", "CostRefresh"]
 
 FIRST_AFTER = 2.0
 """Seconds after the first list: what people look at comes before what it cost."""
-PAUSE = 0.5
+PAUSE = 2.0
 """Seconds between two additions, at least."""
 _REST = 5
 """Times the processor time that an addition took here, at least, before the next; once the time that it took in a

@@ -11,13 +11,13 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Protocol
 
 from hermes_tui.platform.background import Worker
 from hermes_tui.platform.memory_tuning import give_back
 from hermes_tui.sessions.catalogue.snapshot import AgentPlace, Snapshot
+from hermes_tui.tui.workers.watched_places import agents_at, directories
 from session_adapters.model import Problem
 
 __all__ = [
@@ -27,8 +27,6 @@ __all__ = [
     "WITH_NOTIFICATION",
     "Watch",
     "WatchedCatalogue",
-    "agents_at",
-    "directories",
 ]
 
 SHORTEST_PAUSE = 1.0
@@ -68,8 +66,11 @@ class WatchedCatalogue(Protocol):
     def glance(self) -> Snapshot:
         """Where nothing is known yet: read only what changed last."""
 
-    def refresh(self, agents: Collection[str] | None = None, *, again: bool = False) -> Snapshot:
-        """Look at the stores of `agents`, at all of them if None; `again`, also at what cannot be read."""
+    def refresh(
+        self, agents: Collection[str] | None = None, *, again: bool = False, written: Collection[str] = ()
+    ) -> Snapshot:
+        """Look at the stores of `agents`, at all of them if None; `again`, also at what cannot be read. `written`:
+        the paths that are different there, where that is known."""
 
     def refresh_processes(self) -> Snapshot:
         """Look only at which sessions a process has open."""
@@ -209,7 +210,8 @@ class Watch:
         agents = None if everything or late or not touched else agents_at(touched, self._snapshot or Snapshot())
         if agents is None:
             self._whole = self._looked = began
-        snapshot = self._snapshot = self._catalogue.refresh(agents, again=everything)
+        written = () if agents is None else touched
+        snapshot = self._snapshot = self._catalogue.refresh(agents, again=everything, written=written)
         self._offer(snapshot)
         used = time.thread_time() - worked
         if agents is None:
@@ -320,29 +322,6 @@ class _Turn:
             self._soon = self._last + _STEP
             self.stopped = self._written()
         return self.stopped
-
-
-def directories(snapshot: Snapshot) -> tuple[Path, ...]:
-    """The existing places, each once, without those inside others. A server is no place in the file system."""
-    roots = (root for place in snapshot.places for root in place.roots)
-    found: set[Path] = set()
-    for root in roots:
-        with suppress(OSError):  # its parent may not be entered any more
-            if root.exists and root.path.exists():
-                found.add(root.path)
-    return tuple(path for path in sorted(found) if not any(other in path.parents for other in found))
-
-
-def agents_at(paths: Collection[str], snapshot: Snapshot) -> Collection[str] | None:
-    """Those that have places where `paths` lie; None where it is nobody's place, so that anybody may be meant."""
-    roots = [(f"{root.path}/", place.agent) for place in snapshot.places for root in place.roots]
-    found: set[str] = set()
-    for path in paths:
-        owners = {agent for root, agent in roots if f"{path}/".startswith(root)}
-        if not owners:
-            return None
-        found |= owners
-    return found
 
 
 def _bug(error: Exception) -> Problem:

@@ -1,0 +1,102 @@
+"""A look at the files that were written comes to the same as one at every file."""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+from collections.abc import Collection
+from pathlib import Path
+
+import pytest
+
+from chances import TIMES, chance
+from hermes_tui.sessions.catalogue.snapshot import Snapshot
+from hermes_tui.sessions.manager import SessionManager
+from sample_homes import HOMES
+from session_adapters.base import Environment
+from session_adapters.reading.files import METER
+from support import STORES
+from tiny_adapter import TinyAdapter
+from tiny_home import TinyHome
+
+STEPS = 12 * TIMES
+LINES = [name for name in HOMES if any(path.is_file() for path in (STORES / name).rglob("*.jsonl"))]
+"""Homes with files of lines."""
+
+
+def write(home: Path, dice: random.Random) -> Collection[Path]:
+    """Do something to a file as agents and their users do; the paths that the system would notify of."""
+    path = dice.choice(sorted(one for one in home.rglob("*.jsonl") if one.is_file()))
+    lines = path.read_bytes().splitlines(keepends=True)
+    other = path.with_name(f"{dice.randrange(1 << 40):x}{path.name[-60:]}")
+    match dice.randrange(9):
+        case 0:
+            path.write_bytes(b"".join(lines[: len(lines) // 2]))
+        case 1:
+            shutil.copy(path, other)
+            return (other,)
+        case 2:
+            path.rename(other)
+            return (path, other)
+        case 3 if len(list(home.rglob("*.jsonl"))) > 2:
+            path.unlink()
+        case 4:
+            other.write_bytes(b"".join(lines))
+            other.replace(path)
+            return (path, other)
+        case 5:
+            side = path.with_suffix(".meta.json")
+            side.write_text('{"description": "another"}')
+            return (side,)
+        case 6 if lines:
+            path.write_bytes(b"".join([*lines, lines[-1][: len(lines[-1]) // 2]]))
+        case _ if lines:
+            with path.open("ab") as file:
+                file.write(lines[-1])
+        case _:
+            path.touch()
+    return (path,)
+
+
+def looked(snapshot: Snapshot) -> tuple[object, ...]:
+    """What it says of sessions."""
+    return snapshot.sessions, snapshot.problems, snapshot.places, snapshot.partial
+
+
+@pytest.mark.parametrize("name", LINES)
+def test_it_comes_to_the_same_as_a_look_at_all(name: str, tmp_path: Path) -> None:
+    home, agent = tmp_path / "home", name.partition("/")[0]
+    shutil.copytree(STORES / name, home, symlinks=True)
+    dice = chance(LINES.index(name))
+    environment = Environment(home=home, variables={}, proc=tmp_path / "proc")
+    few, all_of_them = (SessionManager(environment, cache_dir=tmp_path / one).catalogue for one in ("few", "all"))
+    assert looked(few.refresh()) == looked(all_of_them.refresh())
+    for _ in range(STEPS):
+        written = {str(path) for _ in range(dice.randint(1, 3)) for path in write(home, dice)}
+        found = few.refresh((agent,), written=written)
+        assert looked(found) == looked(all_of_them.refresh((agent,))), written
+
+
+def test_no_other_file_is_looked_at(
+    tiny_home: TinyHome, manager: SessionManager, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    paths = [tiny_home.add(f"s{number}") for number in range(10)]
+    catalogue = manager.catalogue
+    catalogue.refresh()
+    listings: list[str] = []
+    sources = TinyAdapter.sources
+
+    def counted(self: TinyAdapter, report: object) -> object:
+        listings.append("listed")
+        return sources(self, report)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(TinyAdapter, "sources", counted)
+    tiny_home.add("s3", turns=5)
+    METER.reset()
+    found = catalogue.refresh(("tiny",), written={str(paths[3])})
+    assert {one.session_id: one.turn_count for one in found.sessions}["s3"] == 5
+    assert (listings, METER.opened) == ([], 1)
+    elsewhere = os.fspath(tiny_home.add("new"))
+    assert len(catalogue.refresh(("tiny",), written={elsewhere}).sessions) == 11
+    assert listings == ["listed"]

@@ -59,8 +59,9 @@ class Sample(NamedTuple):
     minute: float
     resident: float
     """Megabytes of the program itself."""
-    proportional: float
-    """Megabytes of it and its children, shared pages by their part."""
+    family: float
+    """The same and what its children have for themselves. Not their part of shared pages: what else on the machine
+    runs Python, or ends, would make that less, or more."""
     threads: int
     descriptors: int
     """Without the pipe to each child and the files of the index, of which a bounded number of connections is kept."""
@@ -168,7 +169,8 @@ class Soak:
             Sample(
                 (time.monotonic() - self._began) / 60,
                 _kilobytes(Path(f"/proc/{pid}/status"), "VmRSS") / 1024,
-                sum(_kilobytes(Path(f"/proc/{one}/smaps_rollup"), "Pss") for one in family) / 1024,
+                sum(_kilobytes(Path(f"/proc/{one}/status"), "VmRSS" if one == pid else "RssAnon") for one in family)
+                / 1024,
                 len(list(Path(f"/proc/{pid}/task").iterdir())),
                 _descriptors(pid) - (len(family) - 1),
                 len(family) - 1,
@@ -244,7 +246,7 @@ def _judge(samples: list[Sample]) -> list[str]:
     settled = [one for one in samples if one.minute >= min(_WARM, minutes / 3)]
     early, late = settled[: max(len(settled) // 3, 1)], settled[-max(len(settled) // 3, 1) :]
     wrong = []
-    for name in ("resident", "proportional"):
+    for name in ("resident", "family"):
         before, after = (statistics.median(getattr(one, name) for one in part) for part in (early, late))
         said = f"{name}: {before:.1f} MB, then {after:.1f} MB ({(after / before - 1) * 100:+.1f} %)"
         print(said)
@@ -277,7 +279,7 @@ def main() -> int:
     parser.add_argument("--program", default=str(Path(sys.executable).with_name("hermes-tui")))
     given = parser.parse_args()
     print(f"{given.minutes} minutes, {given.rate:g} lines and {given.keys:g} keys a second, seed {given.seed}")
-    print("minute  resident      PSS  threads  descriptors  children     lines      keys")
+    print("minute  resident   family  threads  descriptors  children     lines      keys")
     with tempfile.TemporaryDirectory(prefix="hermes-tui-soak-", ignore_cleanup_errors=True) as folder:
         scratch, home = Path(folder), Path(folder) / "home"
         prepare(home)

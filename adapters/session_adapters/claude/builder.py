@@ -161,6 +161,8 @@ class ClaudeBuilder(Builder):
         if self._last_assistant is not None:
             self._last_assistant = places[self._last_assistant]
         self._settled = max(0, self._settled - sum(place is None for place in places))
+        there = {message.id for message in self.messages}
+        self.pieces = {place: key for place, key in self.pieces.items() if key in there}
 
     # One kind of line each ---------------------------------------------------------------------------------
 

@@ -126,7 +126,6 @@ class ClaudeSurvey(ClaudeBuilder):
         super().take(record, place)
         if self._brief and len(self.messages) > _DRAIN:
             self._fold.add(self.drain())
-            self.pieces.clear()  # which message a record was in is shown and not counted
 
     def _take(self, record: ClaudeRecord, place: str) -> None:
         kind = record.kind

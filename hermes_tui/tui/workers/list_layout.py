@@ -1,4 +1,7 @@
-"""Lays the list out in the thread that has news: with many thousand sessions it takes a moment."""
+"""Lays the list out in the thread that has news.
+
+With many thousand sessions it takes a moment.
+"""
 
 from __future__ import annotations
 

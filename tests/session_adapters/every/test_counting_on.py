@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import shutil
+import tracemalloc
 from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -92,6 +94,32 @@ def test_of_what_was_read_nothing_is_read_again(agent: str, tmp_path: Path) -> N
     METER.reset()
     counter(replace(source, size=size + len(last)), quiet)
     assert METER.bytes < len(last) + (64 << 10)
+
+
+@pytest.mark.parametrize("name", ("claude/older/home", "codex/home", "gemini/home", "omp/home", "pi/home"))
+def test_of_texts_that_were_handed_over_little_stays(name: str, tmp_path: Path) -> None:
+    """The indexer keeps the readers of sessions that grow for weeks."""
+    home = tmp_path / "home"
+    shutil.copytree(STORES / name, home, symlinks=True)
+    adapter = adapter_class(name.partition("/")[0])(Environment(home=home, variables={}, proc=tmp_path / "proc"))
+    sources = [one for one in adapter.sources(quiet) if one.path.endswith(".jsonl") and Path(one.path).is_file()]
+    path = Path(max(sources, key=lambda one: one.size).path)
+    while len(lines := path.read_bytes().splitlines(keepends=True)) < 1200:
+        made_long(path)
+    kept: list[int] = []
+    for count in (len(lines) // 4, len(lines)):
+        path.write_bytes(b"".join(lines[:count]))
+        (source,) = (one for one in adapter.sources(quiet) if one.path == str(path))
+        reader = adapter.text_reader(source)
+        assert reader is not None
+        tracemalloc.start()
+        try:
+            assert sum(1 for _ in reader.read()) > count / 8
+            gc.collect()
+            kept.append(tracemalloc.get_traced_memory()[0])
+        finally:
+            tracemalloc.stop()
+    assert kept[1] - kept[0] < 64 * (len(lines) * 3 // 4)
 
 
 def test_a_file_that_was_written_anew_is_read_anew(tmp_path: Path) -> None:

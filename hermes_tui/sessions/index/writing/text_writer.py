@@ -19,6 +19,8 @@ __all__ = ["Sink"]
 
 _NUMBERS = {name: number for number, name in enumerate(VISIBILITY)}
 """Visibility → its number."""
+_AT_A_TIME = 256
+"""Rows that are looked up together."""
 
 
 class Sink:
@@ -36,7 +38,12 @@ class Sink:
         """Those that were met."""
         self._native: str | None = None
         self._rows: dict[str, IndexedMessage] = {}
+        """Of the session that is being read, by the messages' keys: those that `_fetch` came by, and not met yet."""
+        self._after: int | None = None
+        """The row behind which `_fetch` goes on; None where it has come by all."""
         self._seen: set[str] = set()
+        self._met: Collection[str] = ()
+        """Keys of the messages in the session that was read last, whose rows are not here any more."""
         self._second = 0
         self.taken = 0
         """Texts that `take` was given."""
@@ -53,6 +60,7 @@ class Sink:
                 number += 1
             self._seen.add(key)
             self._put(key, text)
+            self._rows.pop(key, None)
             self._writer.commit_when_full()
         self._leave()
         if not self._prose_only:
@@ -93,7 +101,11 @@ class Sink:
 
     def keep(self, ids: Collection[str]) -> None:
         """Of the messages that were met, know those with these ids; the others do not come again."""
-        self._rows = {key: row for key, row in self._rows.items() if key.partition("\0")[0] in ids}
+        if self._native is not None and (again := [key for key in self._met if key.partition("\0")[0] in ids]):
+            self._rows = self._writer.rows(self._sessions[self._native], again)
+        else:
+            self._rows = {key: row for key, row in self._rows.items() if key.partition("\0")[0] in ids}
+        self._met, self._after = (), None
 
     def finish(self, level: Level, source: Source, lost: str = "") -> None:
         """Say that the source is in the index as it now is, but for what is `lost`."""
@@ -102,8 +114,9 @@ class Sink:
     def _enter(self, native: str, keys: Collection[str] | None = None) -> None:
         """Begin with a session, of which those messages are met where `keys` are given."""
         session, fresh = self._session(native)
-        self._native, self._seen = native, set()
-        self._rows = {} if fresh else self._writer.rows(session, keys)
+        self._native, self._seen, self._met = native, set(), ()
+        self._rows = {} if keys is None else self._writer.rows(session, keys)
+        self._after = None if fresh or keys is not None else -1
         self._second = int(self._source.modified)  # of messages before the first that has a time
 
     def _session(self, native: str) -> tuple[int, bool]:
@@ -117,9 +130,19 @@ class Sink:
 
     def _leave(self) -> None:
         if self._native is not None and not self._prose_only:
+            self._fetch()
             for key in self._rows.keys() - self._seen:
                 self._writer.remove(self._rows.pop(key))
-        self._seen = set()
+        self._met, self._seen = self._seen, set()
+
+    def _fetch(self, key: str | None = None) -> None:
+        """Go on through the rows of the session until that of `key` is there, else to their end. Messages come in the
+        order of their rows, mostly: of a long session few are here at a time."""
+        while self._native is not None and self._after is not None and (key is None or key not in self._rows):
+            rows = self._writer.rows_after(self._sessions[self._native], self._after, _AT_A_TIME)
+            self._after = rows[-1][1].id if len(rows) == _AT_A_TIME else None
+            # What was met is done with; its row may be here only now because it was put in meanwhile.
+            self._rows.update(pair for pair in rows if pair[0] == key or pair[0] not in self._seen)
 
     def _put(self, key: str, text: Text) -> None:
         """Add a message of the session that is being read, or change it."""
@@ -135,6 +158,7 @@ class Sink:
             names = self._writer.names(wanted)
         at = None if text.time is None else round(text.time * 1000)
         visibility = _NUMBERS.get(text.visibility, 0)
+        self._fetch(key)
         row = self._rows.get(key)
         # A row's number is its time: with another one it is another row.
         if row is not None and row.at != at and row.id >> SECOND != self._second:

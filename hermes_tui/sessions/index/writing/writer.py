@@ -36,6 +36,7 @@ _MARK = "UPDATE session SET mark=? WHERE id=?"
 _NAME = "INSERT INTO name VALUES(?,?,?)"
 _MESSAGE = "INSERT INTO message VALUES(?,?,?,?,?,?,?,?,?,?)"
 _CHANGED = "UPDATE message SET visibility=?, prose=?, tool=?, names=?, thought=? WHERE id=?"
+_ROWS = "SELECT key, id, at, visibility, prose, tool, names, thought FROM message WHERE session=?1"
 _PUT = "INSERT INTO {table}(rowid, text) VALUES(?,?)"
 _TAKE_OUT = "DELETE FROM {table} WHERE rowid=?"
 
@@ -239,11 +240,16 @@ class IndexWriter:
 
     def rows(self, session: int, keys: Collection[str] | None = None) -> dict[str, IndexedMessage]:
         """What there is of a session, or of its messages with these keys, by the messages' keys."""
-        sql = "SELECT key, id, at, visibility, prose, tool, names, thought FROM message WHERE session=?1"
+        sql = _ROWS
         if keys is not None:
             sql += " AND key IN (SELECT value FROM json_each(?2))"
         wanted = () if keys is None else (json.dumps(list(keys)),)
         return {key: IndexedMessage(*rest) for key, *rest in self._look(sql, (session, *wanted))}
+
+    def rows_after(self, session: int, row: int, count: int) -> list[tuple[str, IndexedMessage]]:
+        """What there is of a session behind the row of that number, in order: at most `count`, with their keys."""
+        found = self._look(f"{_ROWS} AND id > ?2 ORDER BY id LIMIT ?3", (session, row, count))
+        return [(key, IndexedMessage(*rest)) for key, *rest in found]
 
     def add(self, session: int, key: str, second: int, role: str, row: IndexedMessage) -> None:
         """Put in a row, which gets its number here."""

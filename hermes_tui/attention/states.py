@@ -155,7 +155,9 @@ def judge(
     if title is not None and live is not None:
         signs.append(title)
     step, clear = _decide(signs, activity.step, trusts_title=live is None or not live.steps)
-    last = max((at for at in (changed, activity.since) if at is not None), default=None)
+    # A tool that was given leave writes nothing until it ends: silent it is since then, not since it asked.
+    said = (changed, activity.since, *(sign.at for sign in signs if step in sign.steps))
+    last = max((at for at in said if at is not None), default=None)
     silent = last is not None and now - last >= stuck_after
     is_kept = activity.kept and step == activity.step
     state, sure = (step, True) if is_kept else _settled(step, live, can_tell=can_tell, unread=unread, silent=silent)

@@ -105,6 +105,15 @@ def test_work_that_is_silent_for_long_is_stuck() -> None:
     )
 
 
+def test_work_that_was_given_leave_late_is_silent_since_then() -> None:
+    activity = Activity(step="working", since=ago(4000), tool="Bash", record="a call of Bash without a result")
+    said = process("working", at=20, status="busy")
+    assert judge(activity, said, changed=ago(4000), now=NOW).word == "working"
+    said = process("working", at=400, status="busy")
+    assert judge(activity, said, changed=ago(4000), now=NOW).word == "stuck"
+    assert judge(activity, process(), title=title(WORKS, at=20), changed=ago(4000), now=NOW).word == "working"
+
+
 def test_a_process_is_not_at_what_was_asked_before_it_began() -> None:
     activity = Activity(step="working", since=ago(30), record="a prompt without an answer")
     resumed = judge(activity, process(), started=ago(10), changed=ago(30), now=NOW)

@@ -106,7 +106,7 @@ def status(context: click.Context, form: str) -> None:
         manager.catalogue.close()
     try:
         line = form.format_map(counts)
-    except (KeyError, ValueError, IndexError, AttributeError) as error:
+    except (KeyError, ValueError, IndexError, AttributeError, TypeError) as error:
         raise ValidationError(f"--format {form!r} cannot be filled in; known are {', '.join(counts)}") from error
     stdout.write(f"{line}\n")
 

@@ -141,6 +141,16 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A table: name → query, beside the searches that are saved by key (`ctrl+r`, `ctrl+s`)."""
 
 
+_TABLES: Mapping[str, type[Struct]] = {
+    "": Config,
+    "prices[...]": Price,
+    "context[...]": ContextWindow,
+    "hector": Hector,
+    "attention": AttentionSettings,
+}
+"""By where they stand, as msgspec says it."""
+
+
 def config_file(variables: Mapping[str, str] | None = None) -> Path:
     """Where the settings are, whether or not there are any. Raises `errors.ValidationError` for a name that is no
     path."""
@@ -187,19 +197,24 @@ def _refused(file: Path, reason: str) -> errors.ValidationError:
 
 def _explained(said: str) -> str:
     """What msgspec says of a value, with the setting or the values that were likely meant."""
-    tables = (Config, Price, ContextWindow, Hector, AttentionSettings)
-    settings = {one.name: one.type for table in tables for one in fields(table)}
+    settings = {one.name: one.type for table in _TABLES.values() for one in fields(table)}
     if unknown := re.match(r"Object contains unknown field `([^`]*)`(.*)", said):
         from difflib import get_close_matches
 
-        table = unknown[2].removeprefix(" - at `$.").removesuffix("`") + "." if unknown[2] else ""
-        near = get_close_matches(unknown[1], list(settings), 1)
-        return f"there is no setting `{table}{unknown[1]}`" + (f"; there is `{table}{near[0]}`" if near else "")
+        name, table = unknown[1], unknown[2].removeprefix(" - at `$.").removesuffix("`")
+        everywhere = {one.name: _in(place, one.name) for place, kind in _TABLES.items() for one in fields(kind)}
+        here = [one.name for one in fields(_TABLES.get(table, Config))]
+        near = everywhere.get(name) or "".join(_in(table, one) for one in get_close_matches(name, here, 1))
+        return f"there is no setting `{_in(table, name)}`" + (f"; there is `{near}`" if near else "")
     if wrong := re.fullmatch(r"Invalid enum value (.*) - at `\$\.(.*)`", said):
         name = re.findall(r"[a-z_]+", wrong[2])[-1]
         values = ", ".join(_values(settings[name])) if name in settings else ""
         return f"{wrong[1]} is no value of `{wrong[2]}`; it is one of {values}" if values else said
     return said
+
+
+def _in(table: str, name: str) -> str:
+    return f"{table}.{name}" if table else name
 
 
 def _values(kind: object) -> list[str]:

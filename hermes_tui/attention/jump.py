@@ -70,9 +70,11 @@ def jump(
     pane = _found(pid, panes, proc)
     own = variables.get("TMUX", "").partition(",")[0]
     if not own:
-        raise CannotJump(f"this terminal is not in tmux; the session is in {pane.name}: {attach_line(pane)}")
+        raise CannotJump(
+            f"this terminal is not in tmux; the session is in {pane.name}, which `{attach_line(pane)}` shows"
+        )
     if Path(own).resolve() != Path(pane.socket).resolve():
-        raise CannotJump(f"the session is in {pane.name} of another tmux server: {attach_line(pane)}")
+        raise CannotJump(f"the session is in {pane.name} of another tmux server, which `{attach_line(pane)}` shows")
     client = client or _client(tmux, pane.socket, panes, variables.get("TMUX_PANE", ""))
     steps = (
         ("select-window", "-t", pane.id),

@@ -15,7 +15,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from hermes_tui.attention.panes import Pane, is_real, list_panes, pane_of, parents_of
+from hermes_tui.attention.panes import Pane, is_real, list_panes, pane_of, parents_of, socket_folder
 from hermes_tui.errors import HermesTuiError
 from session_adapters.proc import start_of
 
@@ -67,7 +67,7 @@ def jump(
     if tmux is None:
         raise CannotJump(f"tmux is not on PATH, so process {pid} is in no pane that can be gone to")
     panes = list_panes(variables)
-    pane = _found(pid, panes, proc)
+    pane = _found(pid, panes, proc, socket_folder(variables))
     own = variables.get("TMUX", "").partition(",")[0]
     if not own:
         raise CannotJump(
@@ -106,8 +106,8 @@ def _client(tmux: str, socket: str, panes: Sequence[Pane], own_pane: str) -> str
     return max(clients, key=lambda one: (one.pane == own_pane, one.activity)).name
 
 
-def _found(pid: int, panes: Sequence[Pane], proc: Path) -> Pane:
-    """The pane of a process, both of them ours and alive."""
+def _found(pid: int, panes: Sequence[Pane], proc: Path, folder: Path) -> Pane:
+    """The pane of a process, both of them ours and alive. `folder`: where sockets were looked for."""
     owner = _owner(pid, proc)
     if owner is None:
         raise CannotJump(f"process {pid}, which had the session open, has ended", is_open=False)
@@ -122,7 +122,8 @@ def _found(pid: int, panes: Sequence[Pane], proc: Path) -> Pane:
             name = (proc / str(above) / "comm").read_text(errors="replace")
         if name.startswith("tmux: server"):
             owner = (proc / str(above)).stat().st_uid
-            whose = "a tmux server that does not answer" if owner == os.getuid() else f"a tmux of {_user(owner)}"
+            silent = f"a tmux server that does not answer, or whose socket is not in {folder}"
+            whose = silent if owner == os.getuid() else f"a tmux of {_user(owner)}"
             raise CannotJump(f"process {pid} runs in {whose}, so its pane cannot be gone to")
     raise CannotJump(f"process {pid} runs in no pane of tmux")
 

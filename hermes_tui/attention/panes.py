@@ -13,7 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-__all__ = ["Pane", "is_real", "list_panes", "pane_of", "parents_of"]
+__all__ = ["Pane", "is_real", "list_panes", "pane_of", "parents_of", "socket_folder"]
 
 _SECONDS = 1.0  # a server that hangs must not hold up the look at sessions
 _SERVERS = 8  # each is asked by a process of its own, at every look
@@ -53,6 +53,11 @@ class Pane(NamedTuple):
         return f"{self.session}:{self.window}.{self.number}"
 
 
+def socket_folder(variables: Mapping[str, str]) -> Path:
+    """Where tmux has the sockets of a user's servers; one that was begun with `-S` may have it anywhere."""
+    return Path(variables.get("TMUX_TMPDIR") or "/tmp") / f"tmux-{os.getuid()}"  # noqa: S108 - tmux' own place
+
+
 def list_panes(variables: Mapping[str, str] | None = None) -> Sequence[Pane]:
     """All panes that live, of every server; none where tmux is not installed or none runs."""
     variables = os.environ if variables is None else variables
@@ -60,9 +65,8 @@ def list_panes(variables: Mapping[str, str] | None = None) -> Sequence[Pane]:
     if tmux is None:
         return ()
     own = variables.get("TMUX", "").partition(",")[0]
-    folder = Path(variables.get("TMUX_TMPDIR") or "/tmp") / f"tmux-{os.getuid()}"  # noqa: S108 - tmux' own place
     try:
-        listed = sorted(entry.path for entry in os.scandir(folder) if entry.name)
+        listed = sorted(entry.path for entry in os.scandir(socket_folder(variables)) if entry.name)
     except OSError:
         listed = []
     # The server that we are in comes first: it is asked however many there are.

@@ -108,6 +108,14 @@ def test_outside_of_the_server_its_command_is_said(tmux: Tmux, tmp_path: Path) -
     assert tmux.run("display-message", "-p", "-t", "jobs", "#{window_index}").strip() == "0", "nothing was changed"
 
 
+def test_a_server_whose_socket_is_elsewhere_is_not_said_to_be_silent(tmux: Tmux, tmp_path: Path) -> None:
+    out = {"PATH": os.environ["PATH"], "TMUX_TMPDIR": str(tmp_path)}
+    with pytest.raises(
+        CannotJump, match=f"does not answer, or whose socket is not in {tmp_path}/tmux-{os.getuid()}, "
+    ):
+        jump(pid_in(tmux, "jobs:1.1"), variables=out)
+
+
 def test_no_terminal_no_pane_no_process_no_tmux_are_said(tmux: Tmux, tmp_path: Path) -> None:
     variables = {**inside(tmux), "TMUX_TMPDIR": str(tmp_path)}
     with pytest.raises(CannotJump, match="no terminal is attached to the tmux session that this runs in"):

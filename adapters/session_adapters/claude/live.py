@@ -41,11 +41,12 @@ class _Process(Struct, rename="camel"):
 
 
 _RESTS: frozenset[Step] = frozenset(("done", "idle", "failed", "limited"))
+_ASKS: frozenset[Step] = frozenset(("approval", "question"))
 _STEPS: Mapping[str, frozenset[Step]] = {
     "busy": frozenset(("working",)),
     "idle": _RESTS,
     "shell": _RESTS,  # the turn is over, a command of it goes on
-    "waiting": frozenset(("approval", "question")),
+    "waiting": _ASKS,
 }
 """By `status`, what the conversation may be at; of one that nobody knows, anything."""
 _LEAVE: frozenset[Step] = frozenset(("approval",))
@@ -54,7 +55,8 @@ _PROCESS = Decoder(_Process)
 
 
 def live_sessions(environment: Environment) -> Mapping[str, Liveness]:
-    """Sessions open in a process that is still the one that wrote its file. The keys beside are never read."""
+    """Sessions open in a process that is still the one that wrote its file, of several the one that needs its user
+    most. The keys beside are never read."""
     found: dict[str, Liveness] = {}
     for root in config_roots(environment):
         for pid, process in _processes(root.path, lambda problem: None):
@@ -65,14 +67,17 @@ def live_sessions(environment: Environment) -> Mapping[str, Liveness]:
                     steps = _LEAVE
                 elif process.status == "waiting" and "input" in waits_for:
                     steps = _ANSWER
-                found[process.session_id] = Liveness(
-                    pid=pid,
-                    status=process.status,
-                    steps=steps,
-                    since=from_millis(process.status_updated_at),
-                    waits_for=waits_for,
-                )
+                since = from_millis(process.status_updated_at)
+                one = Liveness(pid=pid, status=process.status, steps=steps, since=since, waits_for=waits_for)
+                found[process.session_id] = max(found.get(process.session_id, one), one, key=_urgency)
     return found
+
+
+def _urgency(one: Liveness) -> tuple[bool, bool, float]:
+    """Which of several processes that have a session open is told of, the highest: who waits in one window does so
+    whatever another says."""
+    since = one.since.timestamp() if one.since is not None else 0.0
+    return not _ASKS.isdisjoint(one.steps), "working" in one.steps, since
 
 
 def tell_damage(root: Path, report: Report) -> None:

@@ -198,6 +198,19 @@ def test_a_session_is_live_while_the_process_that_wrote_its_file_runs(tmp_path: 
     assert METER.opened == 5  # no key
 
 
+@pytest.mark.parametrize("waiting", [9, 10])
+def test_of_several_processes_with_a_session_the_one_that_waits_is_told_of(tmp_path: Path, waiting: int) -> None:
+    resting = 19 - waiting
+    proc = fake_proc(tmp_path, p9=500, p10=500)
+    said = {"status": "waiting", "waitingFor": "permission prompt"}
+    process(tmp_path, waiting, "s", "500", **said, statusUpdatedAt=1_790_000_001_000)
+    process(tmp_path, resting, "s", "500", status="idle", statusUpdatedAt=1_790_000_002_000)
+    reader = ClaudeAdapter(Environment(home=tmp_path, proc=proc))
+    assert reader.live()["s"].pid == waiting
+    process(tmp_path, waiting, "s", "500", status="idle", statusUpdatedAt=1_790_000_001_000)
+    assert reader.live()["s"].pid == resting, "the newer word"
+
+
 def test_a_damaged_file_of_a_process_is_told_with_the_list_once_nobody_writes_it(tmp_path: Path) -> None:
     proc = fake_proc(tmp_path, p10=500)
     process(tmp_path, 10, "open", "500")

@@ -104,7 +104,8 @@ class Monitor:
         self._list_panes = panes or self._real_panes
         self._now = now
         self._known: dict[str, _Known] = {}
-        self._titles: dict[str, _Title] = {}
+        self._titles: dict[tuple[str, str], _Title] = {}
+        """By socket and id of the pane: each server counts its panes from 0."""
         self._shared: Collection[str] = ()
         """Paths of the stores that hold several sessions."""
         self._pause: float | None = None
@@ -164,7 +165,8 @@ class Monitor:
         ]
         kept = {session.unified_id for session, _ in wanted}
         self._known = {key: known for key, known in self._known.items() if key in kept}
-        self._titles = {pane.id: self._titles[pane.id] for pane in panes if pane.id in self._titles}
+        there = {(pane.socket, pane.id) for pane in panes}
+        self._titles = {which: title for which, title in self._titles.items() if which in there}
         known = self._with_ended(found, ended, all_unread)
         if lanes:
             from hermes_tui.attention.lanes import no_more_than_run
@@ -290,9 +292,10 @@ class Monitor:
         steps = steps_of_title(agent, pane.title)
         if not steps:
             return None
-        before = self._titles.get(pane.id)
+        which = (pane.socket, pane.id)
+        before = self._titles.get(which)
         if before is None or steps_of_title(agent, before.text) != steps:
-            before = self._titles[pane.id] = _Title(pane.title, None if before is None else now)
+            before = self._titles[which] = _Title(pane.title, None if before is None else now)
         return Sign(
             source="title",
             steps=steps,

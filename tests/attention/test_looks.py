@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import time
 from pathlib import Path
 
@@ -100,3 +101,21 @@ def test_a_title_that_was_there_at_first_is_not_the_freshest_sign(tmp_path: Path
     monitor.look(snapshot)
     title[0] = "\u280b shop"
     assert monitor.look(snapshot).by_session[key].state.word == "working"
+
+
+def test_panes_of_two_servers_may_have_the_same_id(tmp_path: Path) -> None:
+    """The title of each was taken for a new one of the other's, and a new title is the freshest sign there is."""
+    made = ClaudeHome(tmp_path / "home")
+    waits, rests = made.session("the one that waits"), made.session("the one that rests")
+    with subprocess.Popen(["sleep", "600"]) as other:
+        made.process(waits.stem, "waiting", waitingFor="permission prompt")
+        made.process(rests.stem, "idle", other.pid)
+        manager = SessionManager(Environment(home=made.home), cache_dir=tmp_path / "cache", agents=("claude",))
+        panes = [
+            Pane("s", os.getpid(), "%1", "/dev/null", "main", "0", "0", "\u280b shop"),
+            Pane("t", other.pid, "%1", "/dev/null", "main", "0", "0", "\u2733 shop"),
+        ]
+        monitor = Monitor(manager, MarkStore(tmp_path / "marks.db"), panes=lambda: panes)
+        looks = [monitor.look(manager.catalogue.refresh()).by_session for _ in range(2)]
+        other.kill()
+    assert [found[f"claude:{waits.stem}"].state.word for found in looks] == ["approval", "approval"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from os import environ
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any
@@ -17,6 +18,7 @@ from hermes_tui.clock import Clock
 from hermes_tui.config import Config
 from hermes_tui.platform import paths
 from hermes_tui.platform.background import Slot
+from hermes_tui.platform.daemon_call import in_thread
 from hermes_tui.platform.log import write_failure
 from hermes_tui.sessions.catalogue.arrivals import Arrivals
 from hermes_tui.sessions.catalogue.snapshot import Snapshot
@@ -288,6 +290,12 @@ class HermesApp(AppActions, inherit_bindings=False):
     @on(events.AppBlur)
     def _hear_of_focus(self) -> None:
         self._tells_focus = True
+
+    async def is_shown(self) -> bool:
+        """See `Program.is_shown`."""
+        from hermes_tui.attention.delivery import is_in_view
+
+        return self._tells_focus or await in_thread(is_in_view, environ)
 
     def _attend(self, report: AttentionReport) -> None:
         from hermes_tui.tui.screens.attention import AttentionScreen

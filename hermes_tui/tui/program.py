@@ -104,6 +104,10 @@ class Program(NoticeApp, inherit_bindings=False):
         """Run `function` in the screen's thread, soon, unless the screen is taken down before; from any thread."""
         raise NotImplementedError
 
+    async def is_shown(self) -> bool:
+        """Whether a terminal shows the program: a window of tmux may be one that none does."""
+        raise NotImplementedError
+
     def see(self, session: SessionSummary) -> None:
         """A person has looked at a session; where that cannot be kept, it is said."""
         raise NotImplementedError

@@ -11,6 +11,7 @@ from weakref import ReferenceType, ref
 from hermes_tui.tui.delay import Delay
 from hermes_tui.tui.program import Program
 from hermes_tui.tui.widgets.transcript.pane import TranscriptPane
+from hermes_tui.tui.workers.coroutines import run_beside
 from session_adapters.model import SessionSummary
 
 if TYPE_CHECKING:
@@ -78,6 +79,11 @@ class Looking:
         return [one for one in home.parts if one.unified_id in report.unread]
 
     def _looked(self) -> None:
+        async def see() -> None:
+            before, shown = self._divided, await self._program.is_shown()
+            if shown and self._sees and self._divided is before:  # else another was opened meanwhile
+                for one in self.unread_parts(self._pane.summary):
+                    self._program.see(one)
+
         if self._sees:
-            for one in self.unread_parts(self._pane.summary):
-                self._program.see(one)
+            run_beside(self._pane.screen, see, "looking")

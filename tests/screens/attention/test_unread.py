@@ -288,6 +288,27 @@ async def test_whoever_looks_at_another_window_sees_nothing(program: Program, cl
         assert "new since" in screen_text(pilot)
 
 
+async def test_nobody_sees_what_is_in_a_window_of_tmux_that_no_terminal_shows(
+    program: Program, claude_home: ClaudeHome, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where it does not tell of the focus, as it does only if it is told to."""
+    shown = [False]
+    monkeypatch.setattr("hermes_tui.attention.delivery.is_in_view", lambda variables: shown[0])
+    path = claude_home.session("draw totals")
+    began(claude_home.start + timedelta(hours=1))
+    async with program(claude_home.home, size=(80, 24), attention=True) as pilot:
+        await pilot.press("enter")
+        await until(pilot, lambda: "Answer 0 to draw totals" in screen_text(pilot))
+        claude_home.start += timedelta(hours=1, minutes=30)
+        claude_home.say(path, "assistant", "Drawn while you were away")
+        await until(pilot, lambda: unread(pilot))
+        await pilot.pause(1.5)
+        assert seen() == {}
+        shown[0] = True
+        await pilot.press("k")
+        await until(pilot, lambda: seen() and not unread(pilot))
+
+
 async def test_a_session_is_looked_at_in_its_lane(demo: HermesDemo) -> None:
     began(NOW - timedelta(hours=2, minutes=14))  # before the second question there
     async with demo.program((80, 48), attention=True) as pilot:

@@ -128,8 +128,10 @@ def run_command(argv: Sequence[str], variables: Mapping[str, str]) -> str:
 
 def is_in_view(variables: Mapping[str, str]) -> bool:
     """Whether a terminal shows the pane that we run in, and gives it its keys; outside of tmux: yes."""
-    form = "#{pane_active}#{window_active}#{?session_attached,1,0}"
-    return _asked(variables, "display-message", "-p", form) in (None, "111")
+    # Asked of one pane, tmux speaks of one of the sessions that have its window, which may be one that shows another.
+    form = "#{pane_id} #{pane_active}#{window_active}#{?session_attached,1,0}"
+    said = _asked(variables, "list-panes", "-a", "-F", form)
+    return said is None or f"{variables['TMUX_PANE']} 111" in said.splitlines()
 
 
 def passthrough_problem(form: NotifyForm, variables: Mapping[str, str]) -> str:

@@ -187,6 +187,18 @@ def test_what_tmux_says_of_the_pane_that_we_run_in(tmux: Tmux) -> None:
     client = Client(tmux, "0")
     assert is_in_view(variables)
     assert not is_in_view(inside(tmux, "jobs:1.0"))
+    # A second session has the same windows, and shows it while the first shows another.
+    tmux.run("new-session", "-d", "-s", "again", "-t", "0")
+    tmux.run("new-window", "-t", "0:1", *SLEEP)
+    other = Client(tmux, "again")
+    tmux.run("select-window", "-t", "again:0")
+    tmux.run("select-window", "-t", "0:1")
+    client.press("x")
+    until(lambda: (client.shown(), other.shown()) == ("0:1.0", "again:0.0"))
+    assert is_in_view(variables)
+    tmux.run("select-window", "-t", "again:1")
+    assert not is_in_view(variables)
+    other.close()
     client.close()
     assert is_in_view({"PATH": os.environ["PATH"]}), "outside of tmux nobody can tell"
     assert "allow-passthrough is off" in passthrough_problem("osc9", variables)

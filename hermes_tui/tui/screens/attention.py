@@ -150,7 +150,10 @@ class AttentionScreen(FullScreen[SessionSummary | None]):
         unread = report.unread if report is not None else frozenset()
         rows = [at for at, row in enumerate(table.rows) if row.identity in unread]
         if rows:
-            table.go(next((at for at in rows if at > table.cursor), rows[0]))
+            at = next((at for at in rows if at > table.cursor), rows[0])
+            if at == table.cursor:
+                self.notify("No other session here has anything new.")
+            table.go(at)
         else:
             self.notify("No session here has anything new.")
 

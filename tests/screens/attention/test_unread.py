@@ -109,6 +109,21 @@ async def test_the_next_unread_is_opened_where_one_reads(program: Program, unrea
         assert main_of(pilot).parts.is_reading
 
 
+async def test_the_only_session_with_something_new_is_said_to_be_that(
+    program: Program, unread_home: ClaudeHome
+) -> None:
+    """The key did nothing, and said nothing."""
+    async with program(unread_home.home, size=(80, 24), attention=True) as pilot:
+        await until(pilot, lambda: len(rows_with_bar(pilot)) == 3)
+        for left in (2, 1):
+            await pilot.press("u", "U")
+            await until(pilot, lambda left=left: len(rows_with_bar(pilot)) == left)  # type: ignore[misc]
+        await pilot.press("u")
+        assert "No other session here has anything new." not in toasts(pilot)
+        await pilot.press("u")
+        await until(pilot, lambda: "No other session here has anything new." in toasts(pilot))
+
+
 @pytest.mark.parametrize("first", [(), ("A",)], ids=["list", "attention"])
 async def test_a_key_marks_everything_read_once_that_is_agreed_to(
     program: Program, unread_home: ClaudeHome, first: tuple[str, ...], monkeypatch: pytest.MonkeyPatch

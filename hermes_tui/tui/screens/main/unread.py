@@ -28,7 +28,10 @@ class UnreadController:
         ]
         folded = [one for one in states.unread if one in sessions.forest.by_session]
         if found:
-            sessions.go(next((at for at in found if at > sessions.cursor), found[0]))
+            at = next((at for at in found if at > sessions.cursor), found[0])
+            if at == sessions.cursor:
+                parts.screen.notify("No other session here has anything new.")
+            sessions.go(at)
         elif folded and not sessions.is_filtered:
             sessions.reveal(folded[0])
         else:

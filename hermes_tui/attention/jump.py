@@ -76,12 +76,13 @@ def jump(
     if Path(own).resolve() != Path(pane.socket).resolve():
         raise CannotJump(f"the session is in {pane.name} of another tmux server, which `{attach_line(pane)}` shows")
     client = client or _client(tmux, pane.socket, panes, variables.get("TMUX_PANE", ""))
+    # One call for all three: behind a step that fails tmux does none. First the one that fails where no terminal has
+    # that name: the others would show another window to whoever sits before the session.
     steps = (
+        ("switch-client", "-c", client, "-t", pane.id),
         ("select-window", "-t", pane.id),
         ("select-pane", "-t", pane.id),
-        ("switch-client", "-c", client, "-t", pane.id),
     )
-    # One call for all three: behind a step that fails tmux does none.
     _run(tmux, pane.socket, *(word for step in steps for word in (*step, ";")))
     return pane
 

@@ -91,6 +91,13 @@ def test_a_dead_pane_is_said(tmux: Tmux, clients: list[Client]) -> None:
     assert clients[0].shown() == "0:0.0"
 
 
+def test_where_no_terminal_has_that_name_nobody_is_shown_another_window(tmux: Tmux, clients: list[Client]) -> None:
+    tmux.run("switch-client", "-c", clients[0].name, "-t", "jobs:0.0")
+    with pytest.raises(CannotJump, match="can't find client"):
+        jump(pid_in(tmux, "jobs:1.1"), client="/dev/pts/none", variables=inside(tmux))
+    assert clients[0].shown() == "jobs:0.0"
+
+
 def test_outside_of_the_server_its_command_is_said(tmux: Tmux, tmp_path: Path) -> None:
     out = {"PATH": os.environ["PATH"], "TMUX_TMPDIR": str(tmp_path)}
     folder = tmp_path / f"tmux-{os.getuid()}"

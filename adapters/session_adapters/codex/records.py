@@ -179,6 +179,12 @@ _INJECTED = re.compile(r"\s*(?:<[a-z][a-z_ -]*>|# AGENTS\.md instructions)", re.
 _IMAGE_TAG = re.compile(r"\s*</?image\b[^>]*>\s*")
 _CWD = re.compile(r"<cwd>([^<\n]+)</cwd>|^Current working directory: (.+)$", re.MULTILINE)
 _HEADED = ("Chunk ID:", "Exit code:", "Wall time:")
+_REFUSALS = (
+    *("unsupported call:", "failed to parse function arguments:", "execution error:", "aborted by user after "),
+    *("apply_patch verification failed:", "patch rejected", "exec command rejected by user"),
+    *("exec_command failed for ", "write_stdin failed:"),
+)
+"""What stands in the place of an output where Codex did not do what was called for; it does not record `success`."""
 _EXIT = re.compile(r"^(?:Exit code:|Process exited with code) (-?\d+)$", re.MULTILINE)
 _WALL = re.compile(r"^Wall time: (\d{1,9}(?:\.\d+)?) seconds?$", re.MULTILINE)
 
@@ -284,7 +290,7 @@ def read_output(value: Any) -> Output:
     if value.startswith("{"):
         return _json_output(value)
     if not value.startswith(_HEADED):
-        return Output(value, value.startswith("unsupported call:") or value == "aborted")
+        return Output(value, value.startswith(_REFUSALS) or value == "aborted")
     head = value[:400].partition("\nOutput:\n")[0]
     found, wall = _EXIT.search(head), _WALL.search(head)
     failed = int(found[1]) != 0 if found else head.endswith("aborted by user")

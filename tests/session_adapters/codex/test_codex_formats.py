@@ -207,6 +207,32 @@ def test_other_kinds_of_calls(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("output", "failed"),
+    [
+        ("apply_patch verification failed: Failed to find expected lines in /home/dev/a.py:\nx", True),
+        ("patch rejected by user", True),
+        ("exec command rejected by user", True),
+        ('exec_command failed for `/bin/sh -c ls`: CreateProcess { message: "Rejected" }', True),
+        ("write_stdin failed: stdin is closed for this session", True),
+        ("execution error: Io(x)", True),
+        ("failed to parse function arguments: Error(x)", True),
+        ("aborted by user after 3.1s", True),
+        ("unsupported call: x", True),
+        ("Plan updated", False),
+        ("it says: patch rejected by user", False),
+    ],
+)
+def test_what_codex_refused_to_do_has_failed(tmp_path: Path, output: str, failed: bool) -> None:
+    """These are texts of `codex-rs/core/src/tools`; whether a call succeeded is not recorded beside them."""
+    session = items(
+        tmp_path,
+        {"type": "custom_tool_call", "call_id": "c1", "name": "apply_patch", "input": "x"},
+        {"type": "custom_tool_call_output", "call_id": "c1", "output": output},
+    )
+    assert [call.is_error for one in session.messages for call in one.tool_calls] == [failed]
+
+
 def test_an_output_without_its_call_is_kept(tmp_path: Path) -> None:
     (message,) = items(tmp_path, {"type": "function_call_output", "call_id": "x", "output": "y"}).messages
     assert message.tool_result is not None and not message.tool_result.linked

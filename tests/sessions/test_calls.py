@@ -6,7 +6,17 @@ from typing import Any
 
 import pytest
 
-from hermes_tui.sessions.calls import arguments, duration, edits, exit_code, facts, label, output_text, target
+from hermes_tui.sessions.calls import (
+    arguments,
+    duration,
+    edits,
+    exit_code,
+    facts,
+    files_touched,
+    label,
+    output_text,
+    target,
+)
 from session_adapters.model import ToolCall
 
 
@@ -108,6 +118,20 @@ def test_how_a_call_went() -> None:
     assert facts(_call(output="x")) == ["1 line"]
     assert facts(_call()) == ["no result"]
     assert facts(_call({"path": "a", "content": "x\ny\n"}, output="ok")) == ["+2 −0"]
+
+
+def test_a_call_that_failed_touched_no_file() -> None:
+    edit = {"old_string": "1", "new_string": "2"}
+    calls = [
+        _call({"file_path": "/w/read.py"}, "text"),
+        _call({"file_path": "/w/gone.py"}, "no such file", is_error=True),
+        _call({"file_path": "/w/read.py", **edit}, "not found", is_error=True),
+        _call({"file_path": "/w/never.py", **edit}, "not found", is_error=True),
+        _call("*** Begin Patch\n*** Add File: new.py\n+x\n*** End Patch", "Exit code: 1\nno"),
+        _call({"file_path": "/w/done.py", **edit}, "no", is_error=True),
+        _call({"file_path": "/w/done.py", **edit}, "ok"),
+    ]
+    assert files_touched(calls, "/w") == {"read.py": "read", "done.py": "edited"}
 
 
 def test_edits_of_every_form() -> None:

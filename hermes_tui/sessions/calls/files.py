@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Literal
 
 from hermes_tui.sessions.calls.edits import edits, is_untold_edit, path_of
+from hermes_tui.sessions.calls.outcome import failed
 from session_adapters.model import ToolCall
 
 __all__ = ["FileTouch", "files_touched", "relative_path"]
@@ -15,9 +16,12 @@ _LONGEST = 4096  # PATH_MAX of Linux, so what is longer is no path
 
 
 def files_touched(calls: Iterable[ToolCall], cwd: str | None) -> dict[str, FileTouch]:
-    """Each file that the calls named, in the order in which they first did, and whether one of them changed it."""
+    """Each file that the calls named, in the order in which they first did, and whether one of them changed it. A
+    call that failed did neither."""
     found: dict[str, FileTouch] = {}
     for call in calls:
+        if failed(call):
+            continue
         change = edits(call)
         edited = change is not None or is_untold_edit(call)
         # A patch names its files itself; of other calls, and of one that names none, the arguments do.

@@ -132,6 +132,9 @@ def test_a_call_that_failed_touched_no_file() -> None:
         _call({"file_path": "/w/done.py", **edit}, "ok"),
     ]
     assert files_touched(calls, "/w") == {"read.py": "read", "done.py": "edited"}
+    waiting = _call({"file_path": "/w/waits.py", **edit})
+    assert files_touched([*calls, waiting], "/w") == {"read.py": "read", "done.py": "edited"}
+    assert files_touched([waiting], "/w") == {"waits.py": "edited"}, "some agents store no results"
 
 
 def test_edits_of_every_form() -> None:

@@ -22,8 +22,8 @@ def call(name: str, given: Any, output: Any = "ok", **more: Any) -> ToolCall:
     return ToolCall(tool_call_id="1", tool_name=name, input=given, output=output, **more)
 
 
-def edit(path: str, old: str, new: str, **more: Any) -> ToolCall:
-    return call("Edit", {"file_path": path, "old_string": old, "new_string": new}, **more)
+def edit(path: str, old: str, new: str, output: Any = "ok", **more: Any) -> ToolCall:
+    return call("Edit", {"file_path": path, "old_string": old, "new_string": new}, output, **more)
 
 
 def session(*calls: ToolCall, **facts: Any) -> Session:
@@ -151,6 +151,34 @@ def test_what_was_taken_back_or_done_by_the_parent_is_left_out() -> None:
     assert found.files == []
     found.take(Message(role="assistant", tool_calls=(one,), visibility="compacted"))
     assert [(file.path, file.added, file.removed) for file in map(FileDiff.of, found.files)] == [("a.py", 1, 1)]
+
+
+WAITING = edit("a.py", "x", "y", output=None)
+
+
+@pytest.mark.parametrize(
+    ("calls", "changed", "unanswered"),
+    [
+        ([[edit("b.py", "x", "y")], [WAITING]], ["b.py"], 1),
+        ([[edit("b.py", "x", "y"), WAITING]], ["b.py"], 1),
+        ([[WAITING], [], [edit("b.py", "x", "y")]], ["b.py"], 1),
+        ([[WAITING]], [], 1),
+        # An agent that stores no results.
+        ([[WAITING], [edit("b.py", "x", "y", output=None)], []], ["a.py", "b.py"], 0),
+        ([[call("Read", {"file_path": "b.py"}, None)], [WAITING], []], ["a.py"], 0),
+    ],
+)
+def test_an_edit_that_waits_for_leave_is_left_out(
+    calls: list[list[ToolCall]], changed: list[str], unanswered: int
+) -> None:
+    messages = [Message(role="assistant", tool_calls=tuple(some)) for some in calls]
+    found = SessionEdits(None)
+    for one in messages:
+        found.take(one)
+    found.end()
+    assert ([file.path for file in found.files], found.unanswered) == (changed, unanswered)
+    text = b"".join(export(session(messages=messages), "patch")).decode()
+    assert ("# 1 edit without a result and left out" in text) == bool(unanswered)
 
 
 def test_a_name_cannot_begin_another_line_or_leave_the_directory(place: Path) -> None:

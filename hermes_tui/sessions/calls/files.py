@@ -17,10 +17,12 @@ _LONGEST = 4096  # PATH_MAX of Linux, so what is longer is no path
 
 def files_touched(calls: Iterable[ToolCall], cwd: str | None) -> dict[str, FileTouch]:
     """Each file that the calls named, in the order in which they first did, and whether one of them changed it. A
-    call that failed did neither."""
+    call that failed did neither, nor did one without a result where others have one."""
     found: dict[str, FileTouch] = {}
+    calls = list(calls)
+    answered = any(call.output is not None for call in calls)
     for call in calls:
-        if failed(call):
+        if failed(call) or (answered and call.output is None):
             continue
         change = edits(call)
         edited = change is not None or is_untold_edit(call)

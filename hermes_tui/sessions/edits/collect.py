@@ -10,7 +10,7 @@ from typing import NamedTuple
 from hermes_tui.sessions.calls import FileEdit, Hunk, edits, is_untold_edit, output_text, path_of, relative_path
 from hermes_tui.sessions.edits.known_text import KnownText, after_hunk, text_read
 from hermes_tui.sessions.edits.sections import Section, compared_texts, loose_hunk
-from session_adapters.model import Message
+from session_adapters.model import Message, ToolCall
 
 __all__ = ["EditedFile", "FileDiff", "SessionEdits"]
 
@@ -134,13 +134,19 @@ class FileDiff(NamedTuple):
 
 
 class SessionEdits:
-    """All edits of a session; give it the messages in order."""
+    """All edits of a session; give it the messages in order, and say where they end."""
 
     def __init__(self, cwd: str | None) -> None:
         self._cwd = cwd
         self._files: dict[str, EditedFile] = {}
         self.failed = 0
         """Calls that failed: what they asked for was not done."""
+        self.unanswered = 0
+        """Calls without a result where others have one: they wait for leave, or were broken off."""
+        self._answered = False
+        self._open: list[tuple[Message, ToolCall]] = []
+        """Calls without a result, while none had one: some agents store none."""
+        self._last: Message | None = None
 
     @property
     def files(self) -> Sequence[EditedFile]:
@@ -151,28 +157,48 @@ class SessionEdits:
         """The calls of the next message. What was taken back, or done in the parent session, is left out."""
         if message.inherited or message.visibility in ("rewound", "branch"):
             return
+        self._last = message
         for call in message.tool_calls:
-            change = edits(call)
-            if change is None:
-                path = path_of(call.input)
-                if path and is_untold_edit(call):
-                    file = self._file(path)
-                    file.calls += 1
-                    file.untold()
-                elif path and (shown := text_read(call)) is not None:
-                    self._file(path).read(shown)
-                continue
-            if call.is_error:
-                self.failed += 1
-                continue
-            output = output_text(call.output)
-            for edit in change.files:
-                file = self._file(edit.path)
+            if call.output is not None or call.is_error:
+                self._answered = True
+                self._do(call)
+            elif edits(call) is not None or is_untold_edit(call):
+                self._open.append((message, call))
+        if self._answered:
+            self.unanswered += len(self._open)
+            self._open.clear()
+
+    def end(self) -> None:
+        """That was the last message."""
+        for message, call in self._open:
+            if message is self._last:
+                self.unanswered += 1
+            else:
+                self._do(call)
+        self._open.clear()
+
+    def _do(self, call: ToolCall) -> None:
+        change = edits(call)
+        if change is None:
+            path = path_of(call.input)
+            if path and is_untold_edit(call):
+                file = self._file(path)
                 file.calls += 1
-                known = file.change(edit, output)
-                if edit.moved:
-                    moved = relative_path(edit.moved, self._cwd)
-                    self._files[moved] = EditedFile(moved, known)
+                file.untold()
+            elif path and (shown := text_read(call)) is not None:
+                self._file(path).read(shown)
+            return
+        if call.is_error:
+            self.failed += 1
+            return
+        output = output_text(call.output)
+        for edit in change.files:
+            file = self._file(edit.path)
+            file.calls += 1
+            known = file.change(edit, output)
+            if edit.moved:
+                moved = relative_path(edit.moved, self._cwd)
+                self._files[moved] = EditedFile(moved, known)
 
     def _file(self, path: str) -> EditedFile:
         path = relative_path(path, self._cwd)

@@ -25,10 +25,13 @@ def to_patch(session: Session) -> Iterator[str]:
     found = SessionEdits(session.cwd)
     for message in session.messages:
         found.take(message)
+    found.end()
     where = f", in {plain_line(session.cwd)}" if session.cwd else ""
     yield f"# Edits of {plain_line(session.unified_id)}, {counted(len(found.files), 'file')}: git apply{where}\n"
     if found.failed:
         yield f"# {counted(found.failed, 'edit')} failed and left out\n"
+    if found.unanswered:
+        yield f"# {counted(found.unanswered, 'edit')} without a result and left out\n"
     for file in found.files:
         for section in file.sections:
             yield from _section(file, section)

@@ -81,6 +81,7 @@ class EditsScreen(FullScreen[None]):
                 found.take(message)
             if over.is_set():
                 break
+        found.end()
         self._not_read = len(transcript.problems)
         return found, tuple(FileDiff.of(file) for file in found.files if not over.is_set())
 
@@ -96,6 +97,7 @@ class EditsScreen(FullScreen[None]):
         found, files = self.edits
         added, removed = sum(one.added for one in files), sum(one.removed for one in files)
         failed = f" · {found.failed} failed" if found.failed else ""
+        failed += f" · {found.unanswered} without a result" if found.unanswered else ""
         failed += " · not all could be read" if self._not_read else ""
         at = self.query_one(EditsView).file + 1
         where = f"{at} of {counted(len(files), 'file')}" if files else "no files"

@@ -90,7 +90,7 @@ TOOLS = (
         "Search, read and list past sessions of every AI agent on this machine (Claude Code, Codex, Hermes …):"
         " costs nothing, takes milliseconds. Three shapes:\n"
         "1. query: the best conversations, each with snippet, how it began (bookend_start), messages around the match"
-        " (anchor: true) and how it ended (bookend_end).\n"
+        " (anchor: true) and how it ended (bookend_end). With session_id: in that session alone.\n"
         "2. session_id + around_message_id: the messages around one. Forward: pass messages[-1].id; backward:"
         " messages[0].id. messages_after (or _before) < window: the session ends (begins) there. Without"
         " around_message_id: its end.\n"

@@ -77,20 +77,22 @@ def session_search(
     budget: int | None = None,
     offset: int = 0,
 ) -> DiscoveredSessions | ScrolledMessages | BrowsedSessions:
-    """What is known of past sessions: with `query` those in which it is said; with `session_id` the messages around
-    one of it (its last where none is named), `window` on each side; with neither the sessions that were active last.
+    """What is known of past sessions: with `query` those in which it is said, or that of `session_id` alone; with
+    `session_id` the messages around one of it (its last where none is named), `window` on each side; with neither the
+    sessions that were active last.
 
     `since` leaves the sessions that began then or later. `sees` says which sessions may be shown at all, and `hidden`
-    which few of them may not; `redactor`
-    masks secrets, before anything is cut. Without `refresh` the stores are not looked at anew. `budget`:
-    bytes that are wanted in all, `offset` characters further on in the message of a page; what can be no part of that
-    is left out, or cut, and takes no time. Raises `HermesTuiError`.
+    which few of them may not; `redactor` masks secrets, before anything is cut. Without `refresh` the stores are not
+    looked at anew. `budget`: bytes that are wanted in all, `offset` characters further on in the message of a page;
+    what can be no part of that is left out, or cut, and takes no time. Raises `HermesTuiError`.
     """
     for name, number in (("window", window), ("limit", limit)):
         if number is not None and (isinstance(number, bool) or not isinstance(number, int) or number < 0):
             raise ValidationError(f"{name} must be a whole number from 0 up, not {number!r}")
     if agent is not None and agent not in manager.agents:
         raise ValidationError(f"no agent is called {agent!r}; known are {', '.join(manager.agents)}")
+    if around_message_id != "" and not session_id:
+        raise ValidationError("around_message_id goes with the session_id of the session that has it")
     if refresh:
         manager.catalogue.refresh(None if agent is None else (agent,))
 
@@ -98,8 +100,8 @@ def session_search(
         return agent in (None, one.agent) and (sees is None or sees(one)) and not (hidden is not None and hidden(one))
 
     shown = _Shown(redactor, budget, offset)
-    if session_id:
-        summary = find_session(manager, session_id, may)
+    summary = find_session(manager, session_id, may) if session_id else None
+    if summary is not None and (around_message_id != "" or not query.strip()):
         return shown.page(manager, summary, str(around_message_id), _SCROLLED if window is None else window)
     if not query.strip():
         begun = ListOptions(since=since, limit=None)
@@ -108,7 +110,9 @@ def session_search(
         return BrowsedSessions(results=tuple(map(shown.entry, found)))
     options = SearchOptions(role=role, since=since, sort=sort, limit=_FOUND if limit is None else limit)
     wanted = sees if agent is None else lambda one: agent == one.agent and (sees is None or sees(one))
-    answer = manager.searches.rank(query, options, wanted, hidden)
+    only = summary.unified_id if summary is not None else None
+    chosen = wanted if only is None else lambda one: one.unified_id == only
+    answer = manager.searches.rank(query, options, chosen, hidden)
     if answer is None:
         return DiscoveredSessions()
     stores, asked, ranking = answer

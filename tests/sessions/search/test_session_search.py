@@ -157,6 +157,27 @@ def test_what_may_not_be_seen_is_in_no_shape(every: SessionManager) -> None:
         session_search(every, session_id=hidden.session_id, sees=sees)
 
 
+def test_a_query_beside_a_session_is_looked_for_in_that_one(tmp_path: Path) -> None:
+    home = ClaudeHome(tmp_path)
+    one, other = home.session("lemon one"), home.session("lemon two")
+    for indexed in (False, True):
+        manager = SessionManager(Environment(home=tmp_path), cache_dir=tmp_path / "cache", indexed=indexed)
+        if indexed:
+            build(Environment(home=tmp_path), manager.index.path)
+        assert {found.session_id for found in discover(manager, "lemon").results} == {
+            f"claude:{one.stem}",
+            f"claude:{other.stem}",
+        }
+        (found,) = discover(manager, "lemon", session_id=f"claude:{one.stem}").results
+        assert (found.session_id, found.snippet) == (f"claude:{one.stem}", "lemon one")
+        assert discover(manager, "two", session_id=f"claude:{one.stem}").total == 0
+        assert found.match_message_id is not None
+        page = session_search(manager, "two", session_id=one.stem, around_message_id=found.match_message_id)
+        assert isinstance(page, ScrolledMessages), "a message that is named is shown, whatever else is asked"
+        with pytest.raises(ValidationError, match="session_id"):
+            session_search(manager, around_message_id=found.match_message_id)
+
+
 def test_a_native_id_alone_names_a_session(every: SessionManager) -> None:
     one = browse(every, agent="codex").results[0]
     assert scroll(every, one.session_id.partition(":")[2]).session_id == one.session_id

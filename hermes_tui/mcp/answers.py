@@ -132,7 +132,7 @@ def discovered(found: DiscoveredSessions, said: Answer, budget: int) -> Answer:
                 "ranked": in_order if found.ranked < found.total else None,
                 "coverage": found.coverage,
                 "unreadable": len(found.problems) or None,
-                "message": None if results else "nothing found: fewer or other words, a beginning*, or no filter",
+                "message": None if found.total else "nothing found: fewer or other words, a beginning*, or no filter",
             },
             how if texts.cut or number < len(results) else "",
         )

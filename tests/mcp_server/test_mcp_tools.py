@@ -167,6 +167,13 @@ async def test_calls_at_once_for_a_new_session_share_a_look(tmp_path: Path) -> N
         assert {one["title"] for one in await asyncio.gather(*overviews)} == {"Just begun"}
 
 
+async def test_what_was_found_and_not_asked_for_is_not_called_nothing(connect: Connect) -> None:
+    async with connect() as client:
+        found = await ask(client, query="role:user", limit=0)
+        assert found["total"] and not found["results"] and "message" not in found
+        assert "nothing found" in (await ask(client, query="qqzzqq", limit=0))["message"]
+
+
 async def test_a_query_is_not_repeated(connect: Connect) -> None:
     async with connect() as client:
         for arguments in ({"query": "xylophone zebra"}, {"query": "xylophone zebra", "role": "nobody"}):

@@ -330,7 +330,8 @@ class BrowsedSession(_DocumentRecord, frozen=True):
     title: str
     started_at: datetime
     last_active: datetime
-    message_count: int
+    message_count: int | None = None
+    """None where only the ends of a long one were read."""
     preview: str = ""
     source: str | None = None
     model: str | None = None

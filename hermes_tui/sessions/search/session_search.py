@@ -294,7 +294,7 @@ class _Shown:
             title=summary.title,
             started_at=summary.created_at,
             last_active=summary.updated_at,
-            message_count=summary.message_count,
+            message_count=None if summary.partial else summary.message_count,
             preview=summary.preview,
             source=summary.source,
             model=summary.model,

@@ -219,6 +219,13 @@ def test_browse_gives_the_last_active_first(tiny_home: TinyHome, manager: Sessio
     assert browse(manager, limit=0).results == ()
 
 
+def test_browse_gives_no_count_of_what_was_read_at_its_ends(tiny_home: TinyHome, manager: SessionManager) -> None:
+    tiny_home.add("large", turns=200, filler=300)
+    tiny_home.add("small")
+    counts = {one.session_id: one.message_count for one in browse(manager).results}
+    assert counts["tiny:large"] is None and counts["tiny:small"]
+
+
 INSIDE = {
     "~nvoic": {"invoices", "upper"},
     '~"voices are pa"': {"invoices"},

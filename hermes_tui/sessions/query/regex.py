@@ -59,6 +59,8 @@ def compiled(pattern: str) -> Any:
 
 def places(pattern: str, text: str) -> Iterator[Span]:
     """Where the pattern stands in a text, empty places left out. Raises `PatternRefused`."""
+    if "\r\n" in text and r"\r" not in pattern:
+        text = text.replace("\r\n", "\n\n")  # `$` stands before a line feed alone; as long as it was
     for found in islice(_each(compiled(pattern), text), _MOST_PLACES):
         start, end = found.span()
         if start < end:

@@ -17,7 +17,7 @@ from hermes_tui.cli.execute import execute
 from hermes_tui.errors import ValidationError
 from hermes_tui.sessions.manager import SessionManager
 from hermes_tui.sessions.query import parse
-from hermes_tui.sessions.query.regex import compiled, literals
+from hermes_tui.sessions.query.regex import compiled, literals, places
 from hermes_tui.sessions.query.tree import Regex, TextUnit, holds, spans
 from hermes_tui.sessions.search.session_search import session_search
 from indexing import build
@@ -40,6 +40,20 @@ def filled(tiny_home: TinyHome, manager: SessionManager) -> SessionManager:
             records.append({"role": role, "text": text, "at": (at + timedelta(minutes=place)).isoformat()})
         (tiny_home.store / f"{name}.jsonl").write_text("".join(json.dumps(one) + "\n" for one in records))
     return manager
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text", "found"),
+    [
+        ("^second$", "first\r\nsecond\r\nthird", ["second"]),
+        ("d$", "first\r\nsecond\r\nthird", ["d", "d"]),
+        ("^t.*$", "first\r\nthree\r\n", ["three"]),
+        (r"t\r\n", "first\r\nsecond", ["t\r\n"]),
+        (r"first\s+second", "first\r\nsecond", ["first\r\nsecond"]),
+    ],
+)
+def test_a_line_of_windows_has_its_edges(pattern: str, text: str, found: list[str]) -> None:
+    assert [text[start:end] for start, end in places(pattern, text)] == found
 
 
 @pytest.mark.parametrize(

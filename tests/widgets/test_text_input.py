@@ -7,7 +7,7 @@ from textual.app import App, ComposeResult
 from textual.events import Paste
 
 from hermes_tui.display import safe
-from hermes_tui.tui.widgets.search_box import QueryBox, TextInput
+from hermes_tui.tui.widgets.search_box import LONGEST, QueryBox, TextInput
 
 HOSTILE = {
     "C1": "a\x9b31mb\x85c",
@@ -34,10 +34,26 @@ async def test_what_is_pasted_is_drawn_as_text(kind: type[TextInput], text: str)
         line = pilot.app.query_one(kind)
         line.post_message(Paste(text))
         await pilot.pause()
-        assert line.value == text.splitlines()[0]
+        lines = text.splitlines()
+        assert line.value == (" ".join(lines) if kind is QueryBox else lines[0])
         strip = line.render_line(0)
         assert strip.text == safe(strip.text) and strip.text.startswith(safe(line.value))
         assert strip.cell_length == line.scrollable_content_region.width + 1
+
+
+async def test_lines_that_are_pasted_are_looked_for_together() -> None:
+    async with Line(QueryBox).run_test(size=(40, 5)) as pilot:
+        line = pilot.app.query_one(QueryBox)
+        for text, value in (
+            ("\nTraceback:\r\n  KeyError\n\n", "Traceback:   KeyError"),
+            ("\n\n", ""),
+            ("one", "one"),
+            ("x" * 700 + "\n" + "y" * 700, ("x" * 700 + " " + "y" * 700)[:LONGEST]),
+        ):
+            line.value = ""
+            line.post_message(Paste(text))
+            await pilot.pause()
+            assert line.value.rstrip() == value.rstrip()
 
 
 async def test_it_says_at_which_end_there_is_more() -> None:

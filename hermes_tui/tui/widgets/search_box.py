@@ -8,6 +8,7 @@ from rich.cells import cell_len
 from rich.highlighter import Highlighter
 from rich.segment import Segment
 from rich.text import Text
+from textual import events
 from textual.geometry import Size
 from textual.reactive import Reactive
 from textual.strip import Strip
@@ -76,6 +77,11 @@ class QueryBox(TextInput, Styled):
             placeholder=placeholder, compact=True, select_on_focus=False, id=id, highlighter=_Parts(self)
         )
         self.cursor_blink = False
+
+    def on_paste(self, event: events.Paste) -> None:
+        """Before the text is taken in: an error of several lines is looked for as a whole, where Textual has the
+        first one alone."""
+        event.text = " ".join(line for line in event.text[: 2 * LONGEST].splitlines() if line.strip())
 
     def replace(self, text: str, start: int, end: int) -> None:
         """Put `text` in the place of what is between `start` and `end`, as much of it as there is room for."""

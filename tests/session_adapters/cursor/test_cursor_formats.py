@@ -320,6 +320,26 @@ def test_pictures_thoughts_and_tokens_of_a_bubble(tmp_path: Path) -> None:
     assert session.error and session.raw["status"] == "error"
 
 
+@pytest.mark.parametrize(
+    ("values", "output", "failed"),
+    [
+        ({"status": "completed", "userDecision": "accepted", "result": "{}"}, {}, False),
+        ({"status": "completed", "userDecision": "rejected"}, "", True),
+        ({"status": "cancelled", "userDecision": "rejected"}, None, True),
+        ({"status": "completed"}, "", False),
+        ({"status": "loading"}, None, False),
+    ],
+)
+def test_a_call_that_was_refused_has_failed(
+    values: dict[str, Any], output: Any, failed: bool, tmp_path: Path
+) -> None:
+    made = Editor(tmp_path)
+    made.bubble("c", 2, toolFormerData={"name": "edit_file", "toolCallId": "t", "rawArgs": "{}", **values})
+    made.connection.close()
+    ((call,),) = (one.tool_calls for one in get(made.adapter, "c").messages)
+    assert (call.output, call.is_error) == (output, failed)
+
+
 def test_older_conversations_hold_their_bubbles_themselves(tmp_path: Path) -> None:
     made = Editor(tmp_path)
     made.headers["map"] = [{"bubbleId": "b", "type": 1}, {"bubbleId": "a", "type": 2}, 5]  # type: ignore[list-item]

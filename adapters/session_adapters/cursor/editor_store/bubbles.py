@@ -63,14 +63,17 @@ def _call(unit_id: str, data: Any, helpers: frozenset[str]) -> ToolCall | None:
     id_ = word(dig(data, "toolCallId")) or f"{unit_id}-call"
     status = word(dig(data, "status"))
     output = decoded(dig(data, "result"))
+    if output is None and status == "completed":  # it is done, whatever it gave
+        output = ""
     code = dig(output, "exitCode")
+    refused = word(dig(data, "userDecision")) == "rejected"  # its status may be «completed» all the same
     arguments = decoded(dig(data, "rawArgs"))
     return ToolCall(
         tool_call_id=id_,
         tool_name=name,
         input=decoded(dig(data, "params")) if arguments is None else arguments,
         output=output,
-        is_error=status in ("error", "failed") or (number(code) or 0) != 0,
+        is_error=status in ("error", "failed") or (number(code) or 0) != 0 or refused,
         # A helper's conversation is named after the call that started it.
         subagent_id=next((helper for helper in helpers if helper == f"task-{id_}"), None),
     )

@@ -143,6 +143,22 @@ async def test_each_letter_is_looked_for_from_where_it_began(program: Program, c
         await until(pilot, lambda: main.pane.view.bookmark() == before and "here" not in below(main))
 
 
+async def test_a_pattern_that_is_none_is_said_to_be(program: Program, claude_home: ClaudeHome) -> None:
+    """What is not there as a text may be there as the pattern that was meant."""
+    claude_home.session("beta12 and beta123 and (beta")
+    async with program(claude_home.home) as pilot:
+        main = await read(pilot)
+        for typed, said in (
+            ("/beta12(?=3)/", "/beta12(?=3)/ is no regular expression"),
+            ("/)/", "/)/ is no regular expression"),
+            ("/(beta/", "“/(beta/” as text: "),
+        ):
+            await pilot.press("slash")
+            main.pane.find_bar.box.value = typed
+            await until(pilot, lambda said=said: said in below(main))  # type: ignore[misc]
+            await pilot.press("escape")
+
+
 async def test_a_search_of_all_is_lit_again_afterwards(program: Program, claude_home: ClaudeHome) -> None:
     walk_at_the_lake(claude_home)
     async with program(claude_home.home) as pilot:

@@ -21,6 +21,8 @@ _TURN = 0.1
 """Seconds after which it is said again how far it is."""
 _LONGEST = 24
 """Characters of what is looked for that are shown."""
+_LONGEST_REASON = 70
+"""Characters of why a pattern is none."""
 
 
 class SessionFind:
@@ -44,13 +46,15 @@ class SessionFind:
 
     def words(self, message: Message | None) -> str:
         """`“cart” 2 of 17`, for the message under the cursor; `“cart” 12 so far, 34 % read` until all are known."""
-        name = f"“{compact(self.text, _LONGEST)}”"
+        name, refused = f"“{compact(self.text, _LONGEST)}”", compact(self.within.query.refused, _LONGEST_REASON)
+        if refused:  # it is searched as text
+            name += " as text:"
         if not self.within.has_places:
-            return f"{name} is not about what is said"
+            return refused or f"{name} is not about what is said"
         if not self.counted:
             return f"{name} {len(self.places):,} so far, {self._share:.0%} read".replace("%", " %")
         if not self.places:
-            return f"{name} is not in this session"
+            return refused or f"{name} is not in this session"
         at = self.places.index(message.id) + 1 if message is not None and message.id in self.places else 0
         if not at:
             return f"{name} {len(self.places):,} found"

@@ -7,7 +7,7 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from hermes_tui.errors import OperationRefused
+from hermes_tui.errors import OperationRefused, StoreError
 from hermes_tui.lifecycle.gateway.homes import HermesHome
 from hermes_tui.lifecycle.lane_index.index_file import read_index, write_index
 from hermes_tui.lifecycle.operations.plan import Changes, FileChange, RowChange, TableChange
@@ -99,21 +99,28 @@ def _table(store: Store, one: TableChange) -> None:
 
 
 def write_file(home: HermesHome, changes: Sequence[FileChange]) -> None:
-    """Change members of `sessions.json`, keeping all others, their order and the notes. Raises `OperationRefused`
-    where one is not as it was, `OSError`."""
+    """Change members of `sessions.json`, keeping all others, their order and the notes; where all are as they are to
+    be, the file is left alone. Raises `OperationRefused` where one is not as it was, `StoreError` where it cannot be
+    written."""
     if not changes:
         return
     found = read_index(home.index_file)
     if found.fault:
         raise OperationRefused(f"{home.index_file} may not be rewritten: {found.fault}")
-    members = dict(found.members)
+    members, changed = dict(found.members), False
     for one in changes:
         before = json.dumps(members[one.key]) if one.key in members else None
         # As it is to be does as well: what is taken back may not have been written yet.
         if before not in (one.before, one.after):
             raise OperationRefused(f"lane {one.key} was changed in {home.index_file} meanwhile")
+        changed = changed or before != one.after
         if one.after is None:
             members.pop(one.key, None)
         else:
             members[one.key] = json.loads(one.after)
-    write_index(home.index_file, members)
+    if not changed:
+        return
+    try:
+        write_index(home.index_file, members)
+    except OSError as error:
+        raise StoreError(f"{home.index_file} cannot be written: {error.strerror or error}.") from error

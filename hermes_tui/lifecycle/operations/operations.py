@@ -221,16 +221,24 @@ class Operations:
                 if fresh.changes.file_first:  # should it fail, the rows are rolled back
                     write_file(_placed(home), fresh.changes.file)
                 self._step("commit")
-        except (HermesTuiError, OSError) as error:
+        except HermesTuiError as error:
             if begun is not None:
-                # The transaction was rolled back; a file that was written before goes the same way.
-                if begun.changes.file_first:
-                    write_file(_placed(home), begun.changes.inverse.file)
-                self._history.note(begun.operation, "failed", str(error))
-            if isinstance(error, OSError):
-                raise StoreError(f"{home.index_file} cannot be written: {error.strerror or error}.") from error
+                self._back_out(begun, home, str(error))
             raise
         return begun, fresh
+
+    def _back_out(self, begun: AuditRecord, home: HermesHome, reason: str) -> None:
+        """The transaction was rolled back; a file that was written before goes the same way. Raises `StoreError`
+        where it cannot: the operation stays open in the log, and the next one puts it back."""
+        try:
+            _put_file_back(begun, home)
+        except StoreError as error:
+            raise StoreError(
+                f"{reason.rstrip('.')}; but the file was written before, and cannot be put back now: {error} The next"
+                " change of a lane does that."
+            ) from error
+        with suppress(StoreError):  # why it failed is to be told, not that it could not be noted
+            self._history.note(begun.operation, "failed", reason)
 
     def _begin(self, plan: Plan, home: HermesHome, seen: int) -> AuditRecord:
         record = AuditRecord(
@@ -269,8 +277,9 @@ class Operations:
             return ""
         try:
             write_file(_placed(home), plan.changes.file)
-        except (OperationRefused, OSError) as error:
-            return f"the mirror sessions.json was not written ({error}), which a gateway will do by itself"
+        except (OperationRefused, StoreError) as error:
+            reason = str(error).rstrip(".")
+            return f"the mirror sessions.json was not written ({reason}), which a gateway will do by itself"
         return ""
 
     def _finish_interrupted(self, home: HermesHome) -> None:
@@ -294,9 +303,8 @@ class Operations:
             return
         if read_lanes(home, lambda rows: misfit(begun, rows, look_around(rows, home, proc))):
             return  # nobody asked for this to be written
-        if found.state == "failed" and begun.changes.file_first:
-            with suppress(OperationRefused):  # something else has written there since
-                write_file(_placed(home), begun.changes.inverse.file)
+        if found.state == "failed":
+            _put_file_back(begun, home)
         if found.state == "interrupted":
             with self._store(home) as store, store.transaction():
                 write_rows(store, begun.changes)
@@ -326,3 +334,9 @@ class Operations:
 
 def _placed(home: HermesHome) -> HermesHome:
     return replace(home, sessions=read_gateway_config(home.path).sessions_dir)
+
+
+def _put_file_back(begun: AuditRecord, home: HermesHome) -> None:
+    if begun.changes.file_first:
+        with suppress(OperationRefused):  # something else has written there since
+            write_file(_placed(home), begun.changes.inverse.file)

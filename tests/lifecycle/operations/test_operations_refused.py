@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -182,6 +183,53 @@ def test_a_mirror_that_cannot_be_written_is_said(home: Home, monkeypatch: pytest
     assert outcome.state == "done"
     assert "mirror sessions.json was not written" in outcome.text
     assert not [path for path in home.index.parent.iterdir() if path.suffix == ".tmp"]
+
+
+def test_an_index_that_cannot_be_written_is_said(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A prune writes it before the rows: nothing is to be put back then, and later operations are not in its way."""
+    before = (home.members(), home.sql("SELECT * FROM gateway_routing"))
+    plan = home.plan("prune", "", days=3)
+
+    def refused(*_: Any, **__: Any) -> tuple[int, str]:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr("hermes_tui.platform.atomic_write.tempfile.mkstemp", refused)
+    with pytest.raises(StoreError, match=r"sessions\.json cannot be written: Permission denied\."):
+        home.operations.apply(plan)
+    assert (home.members(), home.sql("SELECT * FROM gateway_routing")) == before
+    assert [(one.state, "Permission denied" in one.text) for one in home.operations.log()] == [("failed", True)]
+    assert home.apply("suspend").state == "done"
+
+
+def test_an_index_that_cannot_be_put_back_is_said(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The disk is full once the index is written: the next operation puts it back."""
+    full = {"now": False}
+    mkstemp = tempfile.mkstemp
+
+    def draft(*given: Any, **named: Any) -> tuple[int, str]:
+        if full["now"]:
+            raise OSError(28, "No space left on device")
+        return mkstemp(*given, **named)
+
+    def step(name: str) -> None:
+        if name == "commit":
+            full["now"] = True
+            raise StoreError("The disk is full.")
+
+    monkeypatch.setattr("hermes_tui.platform.atomic_write.tempfile.mkstemp", draft)
+    operations = Operations(home.environment, audit=Audit(home.audit), step=step)
+    before = home.members()
+    plan = home.plan("prune", "", days=3)
+    with pytest.raises(StoreError, match=r"The disk is full; but the file was written before, .*: No space left"):
+        operations.apply(plan)
+    assert home.members() != before
+    with pytest.raises(StoreError, match=r"sessions\.json cannot be written: No space left"):
+        home.apply("suspend")
+    full["now"] = False
+    assert home.apply("suspend").state == "done"
+    suspended = home.operations.log()[0].operation
+    assert home.operations.apply(home.operations.undo(suspended)).state == "done"
+    assert home.members() == before
 
 
 def test_no_database_and_no_profile(home: Home) -> None:

@@ -12,6 +12,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Literal
 
+from msgspec.structs import replace
+
 from hermes_tui.display import counted
 from hermes_tui.lifecycle.gateway.homes import HermesHome
 from hermes_tui.lifecycle.lane_index.loaded import IndexedLane
@@ -64,7 +66,11 @@ def judge(operation: Operation, rows: StoredLanes, home: HermesHome, proc: Path,
     lane = next((one for one in around.lanes if one.key in operation.begun.keys), None)
     current = lane.entry.session_id if lane and lane.entry else ""
     state, text, evidence = _verdict(operation, rows, around, lane, now)
-    return outcome_of(operation, state, text, current, evidence)
+    found = outcome_of(operation, state, text, current, evidence)
+    if state == "failed" and side_of_file(operation.begun.changes, around) == "after":
+        text = "the program ended before the database was written; sessions.json was, the next change puts it back"
+        return replace(found, text=text, final=False)
+    return found
 
 
 def outcome_of(

@@ -121,8 +121,9 @@ def test_killed(source: Path, case: dict[str, Any], point: str, store: Callable[
         assert died
         rows, table, file = state(home)
         assert (rows, table) == untouched[:2]
-        # The lanes of a table count alone; those of a file are as they were.
+        # The lanes of a table count alone, and the file is put back; those of a file are as they were.
         assert file == untouched[2] or (table and point == "commit")
+        assert ("before anything was written" in said[0].text) is (file == untouched[2])
     elif said[0].state == "interrupted":
         assert source is OLD and point == "commit"
     else:
@@ -134,6 +135,9 @@ def test_killed(source: Path, case: dict[str, Any], point: str, store: Callable[
     next_one(operations, OTHER_LANE[source])
     assert not list(home.rglob("*.part")), "what a dead process left is taken away"
     assert [one.state for one in operations.log()][-1] == after
+    if after == "failed":  # also in the file, though the log was looked at in between
+        kept = {key: value for key, value in untouched[2].items() if key != OTHER_LANE[source]}
+        assert kept.items() <= state(home)[2].items()
     next_one(as_promised, OTHER_LANE[source])
     if after == "done":  # and everything is as if nothing had ever been broken off
         assert (shape(home, untouched), ends(home)) == (shape(promised, untouched), ends(promised))

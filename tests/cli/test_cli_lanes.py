@@ -117,6 +117,18 @@ def test_a_lane_that_may_only_not_be_readable(run: Lanes) -> None:
         assert (code, "not an SQLite database" in err) == (0, True)
 
 
+def test_profiles_that_cannot_be_listed_are_said(run: Lanes) -> None:
+    profiles = run.home / ".hermes" / "profiles"
+    profiles.rename(run.home / "profiles")
+    profiles.symlink_to(profiles)  # whose folder leads to itself, which root cannot list either
+    said = f"{profiles}: the profiles cannot be listed: Too many levels of symbolic links"
+    code, _, err = run("list")
+    assert (code, said in err) == (0, True)
+    for command in (("list",), ("prune", "--days", "3", "--dry-run")):
+        code, _, err = run(*command, "--profile", "coder")
+        assert (code, f"no Hermes profile 'coder'; known are default; but {said}" in err) == (2, True)
+
+
 def test_no_hermes_home(run: Lanes, tmp_path: Path) -> None:
     run.home = tmp_path / "nothing"
     run.home.mkdir()

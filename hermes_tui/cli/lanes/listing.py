@@ -122,6 +122,7 @@ def board_of(context: click.Context, profile: str | None, now: datetime) -> Boar
     """All profiles and lanes, or one profile's. Raises `ValidationError` for a profile that there is not."""
     from msgspec.structs import replace
 
+    from hermes_tui.lifecycle.gateway.homes import no_profile_words
     from hermes_tui.lifecycle.lanes import board
 
     found = board(environment(context), now)
@@ -131,7 +132,7 @@ def board_of(context: click.Context, profile: str | None, now: datetime) -> Boar
     if profile not in names and not names:
         raise ValidationError(found.no_home)
     if profile not in names:
-        raise ValidationError(f"there is no Hermes profile {profile!r}; known are {', '.join(names)}")
+        raise ValidationError(no_profile_words(environment(context), profile, names))
     return replace(
         found,
         profiles=tuple(one for one in found.profiles if one.name == profile),

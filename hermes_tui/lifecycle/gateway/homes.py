@@ -7,6 +7,7 @@ Each is complete in itself: a database, an index of lanes, a gateway.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
@@ -15,7 +16,15 @@ from hermes_tui.errors import ValidationError
 from session_adapters.base import Environment
 from session_adapters.hermes.adapter import DATABASE, HermesAdapter
 
-__all__ = ["DEFAULT_PROFILE", "HermesHome", "hermes_homes", "home_of", "homes_left_out", "no_home_words"]
+__all__ = [
+    "DEFAULT_PROFILE",
+    "HermesHome",
+    "hermes_homes",
+    "home_of",
+    "homes_left_out",
+    "no_home_words",
+    "no_profile_words",
+]
 
 DEFAULT_PROFILE = "default"
 
@@ -70,18 +79,26 @@ def home_of(environment: Environment, profile: str) -> HermesHome:
             return home
     if not homes:
         raise ValidationError(no_home_words(environment))
-    raise ValidationError(
-        f"there is no Hermes profile {profile!r}; known are {', '.join(home.profile for home in homes)}"
-    )
+    raise ValidationError(no_profile_words(environment, profile, [home.profile for home in homes]))
+
+
+def no_profile_words(environment: Environment, profile: str, known: Sequence[str]) -> str:
+    """That there is no such profile, what there is, and what could not be looked at. A clause without a full stop."""
+    unread = "".join(f"; but {said}" for said in homes_left_out(environment))
+    return f"there is no Hermes profile {profile!r}; known are {', '.join(known)}{unread}"
 
 
 def homes_left_out(environment: Environment) -> list[str]:
-    """What is to be said where there are more profiles than `hermes_homes` has: sentences without a full stop."""
+    """What is to be said where there are more profiles than `hermes_homes` has, or may be: sentences without a full
+    stop."""
     adapter = HermesAdapter(environment)
     try:
-        return [f"{adapter.roots()[0].path / 'profiles'}: {said}"] if (said := adapter.left_out) else []
-    except OSError:  # none, or those that the adapter says it cannot list
-        return []
+        said = adapter.left_out
+    except (FileNotFoundError, NotADirectoryError):  # a home without profiles
+        said = ""
+    except OSError as error:
+        said = f"the profiles cannot be listed: {error.strerror or error}"
+    return [f"{adapter.roots()[0].path / 'profiles'}: {said}"] if said else []
 
 
 def no_home_words(environment: Environment) -> str:

@@ -41,7 +41,8 @@ class Splash:
         """The picture is there, and nobody has taken over."""
 
     def show(self, picture: str) -> None:
-        """Put it up; from the main thread only. Raises nothing: without it the program starts as well."""
+        """Put it up; from the main thread only. Raises nothing but `KeyboardInterrupt`: without it the program starts
+        as well."""
         if sys.__stderr__ is None:
             return
         try:
@@ -58,7 +59,11 @@ class Splash:
         self.is_up = True
         for number in _SIGNALS:
             self._before[number] = signal.signal(number, self._end)
-        self._write(_HIDE + picture)
+        try:
+            self._write(_HIDE + picture)
+        except KeyboardInterrupt:  # on a slow line; whoever called has no picture yet that could be dropped
+            self.drop()
+            raise
 
     def give_back_signals(self) -> None:
         """They are somebody else's now."""

@@ -1,0 +1,38 @@
+"""The terminal between the first frame and the program: it is put back whatever happens meanwhile."""
+
+from __future__ import annotations
+
+import os
+import pty
+import sys
+import termios
+
+import pytest
+
+from hermes_tui.tui.splash.splash import Splash
+
+
+def test_ctrl_c_while_a_slow_line_takes_the_picture(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal, line = pty.openpty()
+    before, written = termios.tcgetattr(line), list[bytes]()
+    write = os.write
+
+    def interrupted(fd: int, data: bytes) -> int:
+        written.append(bytes(data))
+        if len(written) == 1:
+            write(fd, data[:9])
+            raise KeyboardInterrupt
+        return write(fd, data)
+
+    with open(line, "w", encoding="utf-8", closefd=False) as file:
+        monkeypatch.setattr(sys, "__stderr__", file)
+        monkeypatch.setattr("hermes_tui.tui.terminal_output.os.write", interrupted)
+        splash = Splash(fd=line)
+        with pytest.raises(KeyboardInterrupt):
+            splash.show("a picture")
+        monkeypatch.undo()
+    assert os.read(terminal, 1000).endswith(b"\x1b[?25h\x1b[?1049l")
+    assert termios.tcgetattr(line) == before
+    assert not splash.is_up
+    os.close(terminal)
+    os.close(line)

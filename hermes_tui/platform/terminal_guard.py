@@ -1,4 +1,4 @@
-"""Signals from the system: end, quit, hang-up, vanished terminal.
+"""Signals from the system: end, quit, interrupt, hang-up, vanished terminal.
 
 Textual leaves them all to their defaults, which leave the terminal in a state that nobody can type into, or a
 process that spins for ever on a terminal that is no more. Here each one ends the program in order; and when the
@@ -27,11 +27,11 @@ _POLL = 30_000
 
 
 class Guard:
-    """Owns SIGTERM, SIGQUIT and SIGHUP and watches the terminal, from `install` to `release`.
+    """Owns SIGTERM, SIGQUIT, SIGINT and SIGHUP and watches the terminal, from `install` to `release`.
 
     `leave(code)` is called at most once, in any thread, and must arrange for an orderly end with that exit code:
-    143 for SIGTERM, 131 for SIGQUIT, 129 for SIGHUP and for a terminal that is gone. If the process is still there
-    `_PATIENCE` seconds later it is ended, with the terminal's mode put back.
+    143 for SIGTERM, 131 for SIGQUIT, 130 for SIGINT, 129 for SIGHUP and for a terminal that is gone. If
+    the process is still there `_PATIENCE` seconds later it is ended, with the terminal's mode put back.
     """
 
     def __init__(self, leave: Callable[[int], None], *, fd: int = 0, mode: list[Any] | None = None) -> None:
@@ -50,7 +50,7 @@ class Guard:
             self._mode = self._mode or termios.tcgetattr(self._fd)
         except (termios.error, OSError):
             self._mode = None
-        for number in (signal.SIGTERM, signal.SIGQUIT, signal.SIGHUP):
+        for number in (signal.SIGTERM, signal.SIGQUIT, signal.SIGINT, signal.SIGHUP):
             self._before[number] = signal.signal(number, lambda which, frame: self._end(128 + which))
         threading.Thread(target=self._watch_terminal, name="terminal-watch", daemon=True).start()
 

@@ -116,7 +116,10 @@ def test_quit_leaves_the_terminal_as_it_was(start: Start) -> None:
     assert terminal.received.rfind(b"\x1b[?25h") > terminal.received.rfind(b"\x1b[?25l")
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGQUIT, 131), (signal.SIGHUP, 129)])
+@pytest.mark.parametrize(
+    ("number", "code"),
+    [(signal.SIGTERM, 143), (signal.SIGQUIT, 131), (signal.SIGINT, 130), (signal.SIGHUP, 129)],
+)
 def test_signals_end_it_in_order(start: Start, number: signal.Signals, code: int) -> None:
     terminal = start()
     terminal.signal(number)

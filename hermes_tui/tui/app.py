@@ -204,6 +204,9 @@ class HermesApp(AppActions, inherit_bindings=False):
         """An error of ours ends the program: it is noted in the log, and said in a sentence in place of a traceback,
         which would show what was read. Textual calls it for whatever a handler of messages raises."""
         path = write_failure(error.error if isinstance(error, WorkerFailed) else error)
+        if self._left_early is not None:  # a screen that was taken down before it was whole: the end is in order
+            self.exit(return_code=self._left_early)
+            return
         where = f"details are in {path}" if path else "the log cannot be written"
         self._return_code = 1
         # As Textual has it: a test that runs the program is given the first error.

@@ -6,6 +6,7 @@ import os
 import pty
 import sys
 import termios
+from typing import Any
 
 import pytest
 
@@ -34,5 +35,23 @@ def test_ctrl_c_while_a_slow_line_takes_the_picture(monkeypatch: pytest.MonkeyPa
     assert os.read(terminal, 1000).endswith(b"\x1b[?25h\x1b[?1049l")
     assert termios.tcgetattr(line) == before
     assert not splash.is_up
+    os.close(terminal)
+    os.close(line)
+
+
+def test_ctrl_c_before_anything_is_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal, line = pty.openpty()
+    before = termios.tcgetattr(line)
+    put = termios.tcsetattr
+
+    def interrupted(*given: Any) -> None:
+        put(*given)
+        monkeypatch.undo()
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(termios, "tcsetattr", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        Splash(fd=line).show("a picture")
+    assert termios.tcgetattr(line) == before
     os.close(terminal)
     os.close(line)

@@ -43,6 +43,13 @@ class Splash:
     def show(self, picture: str) -> None:
         """Put it up; from the main thread only. Raises nothing but `KeyboardInterrupt`: without it the program starts
         as well."""
+        try:
+            self._show(picture)
+        except KeyboardInterrupt:  # on a slow line, say; whoever called has no picture yet that could be dropped
+            self.drop()
+            raise
+
+    def _show(self, picture: str) -> None:
         if sys.__stderr__ is None:
             return
         try:
@@ -52,18 +59,14 @@ class Splash:
             mode[0] &= ~(termios.IXON | termios.IXOFF | termios.ICRNL | termios.INLCR | termios.IGNCR)
             mode[3] &= ~(termios.ECHO | termios.ICANON)
             mode[6][termios.VSUSP] = b"\x00"  # not now: the shell would have this screen
+            self.is_up = True  # before it is: it may be interrupted at any moment
             termios.tcsetattr(self._fd, termios.TCSANOW, mode)
         except (termios.error, OSError):
-            self.mode = None
+            self.mode, self.is_up = None, False
             return
-        self.is_up = True
         for number in _SIGNALS:
             self._before[number] = signal.signal(number, self._end)
-        try:
-            self._write(_HIDE + picture)
-        except KeyboardInterrupt:  # on a slow line; whoever called has no picture yet that could be dropped
-            self.drop()
-            raise
+        self._write(_HIDE + picture)
 
     def give_back_signals(self) -> None:
         """They are somebody else's now."""

@@ -7,7 +7,9 @@ Data goes to standard output (`stdout`), everything else to standard error (`std
 
 from __future__ import annotations
 
+import os
 import sys
+from atexit import _run_exitfuncs as tidy_up
 from collections.abc import Sequence
 from typing import NoReturn
 
@@ -24,4 +26,17 @@ def run(arguments: Sequence[str] | None = None) -> NoReturn:
 
     code = execute(sys.argv[1:] if arguments is None else list(arguments))
     memory_tuning.leave()
+    if _only_daemons():
+        # One that imports or calls into a library while the interpreter is taken down under it may crash that.
+        tidy_up()  # what is registered for the end
+        os._exit(code)
     sys.exit(code)
+
+
+def _only_daemons() -> bool:
+    """Other threads are there still, and none that has to be waited for."""
+    threading = sys.modules.get("threading")
+    if threading is None:
+        return False
+    others = [thread for thread in threading.enumerate() if thread is not threading.main_thread()]
+    return bool(others) and all(thread.daemon for thread in others)

@@ -368,3 +368,27 @@ def test_a_home_that_is_none_is_named(
     assert capsys.readouterr().err == (
         "hermes-tui: HOME is '~', which is no directory; set it to one, or name one with --home\n"
     )
+
+
+def test_the_interpreter_is_not_taken_down_beside_threads(process_environment: dict[str, str]) -> None:
+    """One that imported while it was made the process crash now and then, after all was done."""
+    code = """
+import atexit, sys, threading, time
+from hermes_tui.cli import run
+
+atexit.register(sys.stdout.write, "taken down\\n")  # which that flushes
+atexit.register(print, "tidied up", flush=True)
+if {beside}:
+    threading.Thread(target=time.sleep, args=(60,), daemon=True).start()
+run(["--version"])
+"""
+    for beside, down in ((True, ""), (False, "taken down\n")):
+        ran = subprocess.run(
+            [sys.executable, "-c", code.format(beside=beside)],
+            env=process_environment,
+            capture_output=True,
+            text=True,
+            timeout=180,
+            check=False,
+        )
+        assert (ran.returncode, ran.stdout.partition("\n")[2]) == (0, f"tidied up\n{down}"), ran.stderr

@@ -208,6 +208,12 @@ def test_browse_shows_the_last_active(capsysbinary: pytest.CaptureFixture[bytes]
     assert found[0]["sessionId"] in out
 
 
+def test_browse_says_that_there_are_none(capsysbinary: pytest.CaptureFixture[bytes], tmp_path: Path) -> None:
+    assert run(capsysbinary, tmp_path, "browse") == (0, "(no sessions)\n", "")
+    assert run(capsysbinary, tmp_path, "browse", "claude") == (0, "(no sessions)\n", "")
+    assert run(capsysbinary, tmp_path, "browse", "--json") == (0, "[]\n", "")
+
+
 def test_around_a_message_that_is_not_there(capsysbinary: pytest.CaptureFixture[bytes]) -> None:
     session_id = json.loads(run(capsysbinary, HOME, "browse", "--limit", "1", "--json")[1])[0]["sessionId"]
     code, _, err = run(capsysbinary, HOME, "show", "claude", session_id, "--around", "nothing")

@@ -256,6 +256,8 @@ def browse(context: click.Context, agent: str | None, limit: int, as_json: bool)
             stdout.write(f"    {fit(safe(one.preview), max(20, width - 4))}".rstrip() + "\n")
     if agent is not None:
         is_known(agent, manager.agents)
+    if limit and not found:
+        stdout.write("(no sessions)\n")
 
 
 def window_records(window: MessageWindow) -> Iterator[bytes]:

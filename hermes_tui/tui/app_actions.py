@@ -75,6 +75,16 @@ class AppActions(Program, inherit_bindings=False):
         labels = self.manager.saved_labels.values() if self.screen is self.main else ()
         self.push_screen(HelpScreen(keys_here(self.screen), [(safe(one.badge), safe(one.label)) for one in labels]))
 
+    def action_stop(self) -> None:
+        """Stop as a job of the shell, which goes on with it (`fg`). Where none waits for it, nobody could."""
+        from hermes_tui.platform.terminal_handoff import is_job
+        from hermes_tui.tui.driver import TerminalDriver
+
+        if isinstance(self._driver, TerminalDriver) and is_job():
+            self._driver.stop_job()
+        else:
+            self.notify("No shell waits for this program that could go on with it (fg).")
+
     def _is_back_at(self, kind: type[Screen[Any]]) -> bool:
         """Whether a screen of this kind was open already: what stands above it is left, so that going to and fro
         piles up nothing."""

@@ -97,6 +97,8 @@ class TerminalDriver(LinuxDriver):
         self._skipped = ""
         self._wanted: Literal["", "stop", "go on"] = ""
         """By the last signal, as long as it was not done."""
+        self._stops_job = False
+        """The next stop is one of all processes that the shell has as one job."""
         self._is_restarting = False
         self._half_read: tuple[XTermParser, Callable[[bytes], str], PasteFilter] | None = None
         """Half a key that the thread before has read: an Escape of which it is not known yet whether more follows."""
@@ -105,9 +107,15 @@ class TerminalDriver(LinuxDriver):
         self._loop.add_signal_handler(signal.SIGCONT, int)
         signal.signal(signal.SIGCONT, self._sigcont_application)
 
+    def stop_job(self) -> None:
+        """Stop it and what it was started with (`make`), until the shell goes on with it: what the system does for
+        Ctrl-Z, which in our mode of the terminal is a key like any other."""
+        self._stops_job = True
+        self._sigtstp_application()
+
     def _sigtstp_application(self, *_: object) -> None:
-        """Ctrl-Z. A signal interrupts the program anywhere, also while it puts something into the queue of what is to
-        be written: to close that here would wait for ever, or lose what is written. So the event loop does it."""
+        """A signal interrupts the program anywhere, also while it puts something into the queue of what is to be
+        written: to close that here would wait for ever, or lose what is written. So the event loop does it."""
         self._wanted = "stop"
         if self._button < 0 or self._loop.is_closed():  # the terminal is given back, and the event loop stands still
             os.kill(os.getpid(), signal.SIGSTOP)
@@ -125,8 +133,9 @@ class TerminalDriver(LinuxDriver):
             return
         self.suspend_application_mode()
         self._must_signal_resume = True
+        stopped, self._stops_job = 0 if self._stops_job else os.getpid(), False  # 0: all of the group
         if self._wanted == "stop":  # and not continued meanwhile
-            os.kill(os.getpid(), signal.SIGSTOP)
+            os.kill(stopped, signal.SIGSTOP)
         # Another thread may take the signal: this one runs on for a moment. And a stop right after SIGCONT takes that
         # away: the handler of the stop, which comes in here, stops the program again.
         while self._wanted == "stop":

@@ -44,6 +44,7 @@ KEYS: tuple[Key, ...] = (
     Key("app.theme", "T", "next_theme", "Next theme"),
     Key("app.quit", "q", "quit", "Quit", "quit"),
     Key("app.interrupt", "ctrl+c", "help_quit", "Show how to quit"),
+    Key("app.stop", "ctrl+z", "stop", "Give the terminal back to the shell, until `fg`"),
     Key("app.quit_always", "ctrl+q", "quit", "Quit, also while typing", priority=True),
     Key("main.filter", "slash", "filter", "Search all sessions", "search", priority=True),
     Key(

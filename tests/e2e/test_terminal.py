@@ -202,6 +202,39 @@ def test_to_be_suspended_gives_the_terminal_back_until_it_goes_on(start: Start) 
     assert terminal.wait() == 0
 
 
+def test_its_key_stops_it_as_a_job_of_the_shell(claude_home: ClaudeHome) -> None:
+    """As `vim` and `lazygit` do; with what it was started by, or the shell would wait for that."""
+    claude_home.session("draw totals")
+    program = [str(Path(sys.executable).with_name("hermes-tui"))]
+    starts = f"import subprocess, sys; sys.exit(subprocess.call({program!r}))"
+    terminal = Terminal(["/bin/bash", "--norc", "-i"], home=claude_home.home, variables={"PS1": "ready> "})
+    try:
+        terminal.send(f'{sys.executable} -c "{starts}"\n')
+        for _ in range(2):
+            terminal.until("draw totals")
+            terminal.quiet()
+            terminal.send("\x1a")
+            terminal.until("Stopped")
+            terminal.send("fg\n")
+        terminal.until("draw totals")
+        terminal.quiet()
+        terminal.send("q")
+        terminal.until("ready>")
+        terminal.send("exit 7\n")
+        assert terminal.wait() == 7
+    finally:
+        terminal.close()
+
+
+def test_without_a_shell_it_is_not_stopped(start: Start) -> None:
+    """Nobody could go on with it."""
+    terminal = start()
+    terminal.send("\x1a")
+    terminal.until("No shell waits for this program")
+    terminal.send("q")
+    assert terminal.wait() == 0
+
+
 def test_one_signal_brings_it_back_however_often_it_was_stopped(start: Start) -> None:
     """A stop takes the SIGCONT away that came just before: the program waited for that, with the terminal given back,
     and was stopped only when the next one had come."""

@@ -1,4 +1,4 @@
-"""Lists the sources of an agent, of very many the newest; of known ones those that were written to."""
+"""Lists the sources of an agent: all, the newest, or those written to."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def written_sources(
     also: Callable[[Key], bool],
 ) -> Sequence[Source] | None:
     """The known sources of these paths, as far as they lie below `roots`, and those that `also` names, as they are
-    now; None where that does not tell all that is different, as where a path is none of theirs."""
+    now; None where that does not tell all that is different, as where a path is none of theirs, or none is there."""
     places = tuple(f"{root.path}/" for root in roots)
     wanted = {path for path in written if path.startswith(places)}
     found: list[Source] = []
@@ -91,4 +91,4 @@ def written_sources(
             if source is None:
                 return None
             found.append(source)
-    return found if wanted <= {source.path for source in found} else None
+    return found if wanted and wanted <= {source.path for source in found} else None

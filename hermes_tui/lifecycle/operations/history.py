@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime
+from os.path import realpath
 from typing import Literal, TypeVar
 
 import apsw
+from msgspec.structs import replace
 
 from hermes_tui.errors import StoreError, ValidationError
 from hermes_tui.lifecycle.gateway.homes import HermesHome, hermes_homes, home_of
@@ -93,14 +95,16 @@ class OperationHistory:
     def history(self) -> History:
         """What stands in the log of this machine's homes: it is the user's, whatever home the program is shown.
         Raises `StoreError`."""
-        here = {str(home.path): home.profile for home in hermes_homes(self._environment)}
+        here = {realpath(home.path): home for home in hermes_homes(self._environment)}
         history = self._audit.read()
         found, problems = [], list(history.problems)
         for one in history.operations:
             profile = one.begun.request.profile if one.begun.request is not None else ""
-            if here.get(one.begun.home) == profile:
-                found.append(one)
-            elif one.begun.home in here:
+            home = here.get(realpath(one.begun.home))
+            if home is not None and home.profile == profile:
+                # As it is called now: another path may have led there then.
+                found.append(replace(one, begun=replace(one.begun, home=str(home.path))))
+            elif home is not None:
                 problems.append(
                     f"{self._audit.path}: operation {one.id}: its home is not that of profile {profile!r}; nothing is"
                     " done on its account"

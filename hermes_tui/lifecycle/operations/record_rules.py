@@ -11,6 +11,7 @@ import json
 import re
 from collections.abc import Mapping
 from math import isfinite
+from os.path import realpath
 from pathlib import Path
 
 from hermes_tui.errors import EntryError, ValidationError
@@ -102,7 +103,8 @@ def _check_begun(record: AuditRecord, begun: Mapping[str, AuditRecord]) -> None:
         if undone is None or undone.request is None:
             raise ValueError(f"it takes back {request.target}, which was not begun before it")
         _need(undone.request.kind != "undo", "it takes an undo back")
-        same = (record.home, record.keys, request.profile) == (undone.home, undone.keys, undone.request.profile)
+        same = (record.keys, request.profile) == (undone.keys, undone.request.profile)
+        same = same and realpath(record.home) == realpath(undone.home)  # reached by another link, perhaps
         _need(same and record.changes == undone.changes.inverse, f"it is not what takes {request.target} back")
         return
     _need(not record.changes.removed and not record.changes.restored, f"{request.kind} deletes nothing")

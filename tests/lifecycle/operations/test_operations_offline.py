@@ -15,6 +15,7 @@ from hermes_tui.lifecycle.operations import Audit, Operations, Request
 from lifecycle.sample_home import LIVE, Home
 from lifecycle.worlds import ANA, BOB, KEY, World, gateway
 from oracle.hermes import Oracle
+from session_adapters.base import Environment
 from tiny_home import tree_hash
 
 CLEAR = "agent:main:telegram:group:-100700001:12"
@@ -255,6 +256,18 @@ def test_undo_puts_everything_back(home: Home, kind: str, key: str, more: dict[s
     assert "undone already" in home.operations.undo(outcome.operation).refusal
     with pytest.raises(ValidationError, match="itself an undo"):
         home.operations.undo(undone.operation)
+
+
+def test_a_home_is_the_same_by_whatever_path(home: Home, tmp_path: Path) -> None:
+    """Its operations were not in the log, and not to be undone, where the program was shown a link to it."""
+    before = home.members()
+    done = home.apply("mark")
+    (tmp_path / "link").symlink_to(home.path)
+    linked = Environment(home=tmp_path / "nobody", variables={"HERMES_HOME": str(tmp_path / "link")})
+    operations = Operations(linked, audit=Audit(home.audit))
+    assert [one.operation for one in operations.log()] == [done.operation]
+    assert operations.apply(operations.undo(done.operation)).state == "done"
+    assert home.members() == before
 
 
 def test_a_session_that_was_used_is_not_removed(home: Home) -> None:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any, Literal
 
 from session_adapters.model import JsonRecord, Message, ToolCall
 from session_adapters.text import one_line
 
-__all__ = ["QUESTIONS", "Activity", "Step", "activity_of", "steps_of_title"]
+__all__ = ["QUESTIONS", "Activity", "Step", "activity_of", "limit_end", "steps_of_title"]
 
 Step = Literal["working", "approval", "question", "done", "idle", "limited", "failed"]
 """`working`: the model or a tool is at it. `approval`: a tool waits for leave. `question`: the user was asked
@@ -62,7 +62,8 @@ def activity_of(messages: Sequence[Message]) -> Activity:
         when = message.timestamp
         if message.kind == "error":
             step: Step = "limited" if _LIMIT.search(message.content[:_WORDS]) else "failed"
-            return Activity(step=step, since=when, text=_line(message.content), record="an error")
+            until = limit_end(message.content, when) if step == "limited" and when is not None else None
+            return Activity(step=step, since=when, text=_line(message.content), until=until, record="an error")
         if message.kind == "notice" and _STOPPED.search(message.content[:_WORDS]):
             return Activity(step="idle", since=when, record="the turn was interrupted")
         if message.kind in ("compaction", "summary"):
@@ -124,6 +125,63 @@ def _most_telling(value: Any) -> str:
 
 def _line(text: str) -> str:
     return one_line(text, _WORDS)
+
+
+# Limits --------------------------------------------------------------------------------------------------------
+
+_LONGEST_ERROR = 2000
+_EPOCH = re.compile(r"""limit reached\|(\d{10})\b|["']resets_at["']: ?(\d{10})\b""")
+_AFTER = re.compile(
+    r"(?:again|retry|resets?) (?:in|after) ((?:\d{1,6}(?:\.\d{1,9})? ?[dhms][a-z]*,? ?)+)", re.IGNORECASE
+)
+_PART = re.compile(r"([\d.]+) ?([dhms])", re.IGNORECASE)
+_AT = re.compile(
+    r"(?:resets?|again)(?: at)? (?:([A-Z][a-z]{2}) (\d{1,2})(?:st|nd|rd|th)?,?(?: (\d{4}),?)? ?(?:at )?)?"
+    r"(\d{1,2})(?::(\d\d))? ?([ap])m\b(?: \(([A-Za-z0-9_+-]+(?:/[A-Za-z0-9_+-]+){0,2})\))?",
+    re.IGNORECASE,
+)
+_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_UNITS = {"d": 86_400, "h": 3600, "m": 60, "s": 1}
+_LONGEST_LIMIT = timedelta(days=40)
+
+
+def limit_end(error: str, since: datetime) -> datetime | None:
+    """When a limit ends that was met at `since` (aware), as the error says: by the seconds of the epoch, after a
+    while, or at a time of day, in the zone that is named or else in this machine's. UTC; None where it does not say.
+
+    So Claude Code ("resets 8:30pm (Asia/Tokyo)", of a week "resets Jul 26, 5:59am", once "limit reached|1731952800"),
+    Codex ("try again at 12:16 PM", "at Sep 13th, 2026 2:23 PM", once "in 2 days 17 hours", `resets_at`) and Gemini
+    CLI ("retry in 32.5s", "reset after 5h12m")."""
+    error = error[:_LONGEST_ERROR]
+    try:
+        if found := _EPOCH.search(error):
+            end = datetime.fromtimestamp(int(found[1] or found[2]), UTC)
+        elif found := _AFTER.search(error):
+            parts = _PART.findall(found[1])
+            end = since + timedelta(seconds=sum(float(number) * _UNITS[unit.lower()] for number, unit in parts))
+        elif found := _AT.search(error):
+            end = _time_of_day(found, since)
+        else:
+            return None
+    except (ValueError, KeyError, OverflowError, OSError):  # no such time, day or zone
+        return None
+    return end.astimezone(UTC) if since < end <= since + _LONGEST_LIMIT else None
+
+
+def _time_of_day(found: re.Match[str], since: datetime) -> datetime:
+    from zoneinfo import ZoneInfo  # few sessions have met a limit
+
+    month, day, year, hour, minute, half, zone = found.groups()
+    if not 1 <= int(hour) <= 12:
+        raise ValueError(hour)
+    here = since.astimezone(ZoneInfo(zone) if zone else None)
+    end = here.replace(
+        hour=int(hour) % 12 + 12 * (half in "pP"), minute=int(minute or 0), second=0, microsecond=0, fold=0
+    )
+    if month is None:
+        return end if end > here else end + timedelta(days=1)
+    end = end.replace(year=int(year or here.year), month=_MONTHS.index(month.lower()) + 1, day=int(day))
+    return end if year or end > here else end.replace(year=end.year + 1)
 
 
 # Titles --------------------------------------------------------------------------------------------------------

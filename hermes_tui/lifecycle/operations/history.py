@@ -141,7 +141,7 @@ def read_lanes(home: HermesHome, read: Callable[[StoredLanes], T]) -> T:
         return read_database(home.database, lambda connection: read(StoredLanes.of(connection)))
     except DatabaseMissing as error:
         raise StoreError(
-            f"profile {home.profile!r} has no database {home.database}, so no lane to work on."
+            f"profile {home.profile!r} has no database {home.database}, so there is nothing to work on."
         ) from error
     except (DatabaseUnreadable, apsw.Error, UnicodeDecodeError) as error:
         advice = advice_on(home.database)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -254,3 +256,46 @@ def test_every_sample_session_stands_somewhere() -> None:
                 except LookupError:
                     continue  # OpenClaw's keys without conversations
     assert "done" in steps
+
+
+@pytest.fixture
+def in_utc(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A machine whose clock shows UTC."""
+    with monkeypatch.context() as machine:
+        machine.setenv("TZ", "UTC")
+        time.tzset()
+        yield
+    time.tzset()
+
+
+@pytest.mark.parametrize(
+    ("error", "end"),
+    [
+        ("You've hit your session limit · resets 10:30pm (Europe/Berlin)", "2026-07-19T20:30"),
+        ("You've hit your session limit · resets 1am (Asia/Singapore)", "2026-07-19T17:00"),
+        ("You've hit your session limit · resets 5pm (Europe/Berlin)", "2026-07-20T15:00"),
+        ("You've hit your weekly limit · resets Jul 26, 5:59am (America/Los_Angeles)", "2026-07-26T12:59"),
+        ("You've hit your weekly limit · Resets Jul 21 at 12pm (Asia/Singapore)", "2026-07-21T04:00"),
+        ("Claude AI usage limit reached|1784484000", "2026-07-19T18:00"),
+        ("You've hit your usage limit. Upgrade to Pro or try again at 12:16 PM.", "2026-07-20T12:16"),
+        ("You've hit your usage limit. Upgrade to Plus, or try again at Aug 13th, 2026 2:23 PM.", "2026-08-13T14:23"),
+        ("You've hit your usage limit, or try again at Jul 30, 2026, 4:15 AM.", "2026-07-30T04:15"),
+        ("You've hit your usage limit. Try again in 2 days 17 hours 14 minutes.", "2026-07-22T08:59"),
+        ('429 {"type":"usage_limit_reached","resets_at":1784484000,"resets_in_seconds":8100}', "2026-07-19T18:00"),
+        ("You exceeded your current quota. Please retry in 90.0s.", "2026-07-19T15:46:30"),
+        ("Your quota will reset after 5h15m0s.", "2026-07-19T21:00"),
+        ("You've hit your usage limit.", None),
+        ("You've hit your session limit · resets 10:30pm (Nowhere/At_All)", None),
+        ("You've hit your limit · resets 99pm (Europe/Berlin)", None),
+        ("Usage limit: try again at Feb 31, 2026 2:23 PM", None),
+        ("Usage limit: try again in 999999 days", None),
+        ("limit reached|9999999999", None),
+    ],
+)
+@pytest.mark.usefixtures("in_utc")
+def test_an_error_says_when_its_limit_ends(error: str, end: str | None) -> None:
+    """As the programs write it, in the zone that they name, or that of the machine."""
+    since = datetime(2026, 7, 19, 15, 45, tzinfo=UTC)
+    found = activity_of([Message(role="system", kind="error", content=error, timestamp=since)])
+    assert found.step == "limited"
+    assert found.until == (datetime.fromisoformat(end).replace(tzinfo=UTC) if end else None)

@@ -77,7 +77,7 @@ def doing_words(one: Attended, local: Callable[[datetime], datetime]) -> str:
     state = one.state
     if state.state == "question" and state.text:
         return f"“{safe(state.text)}”"
-    until = [f"until {local(state.until):%H:%M}"] if state.until is not None else []
+    until = [f"until {local(state.until):%a %H:%M}"] if state.until is not None else []
     words = [word for word in (*until, state.tool, state.text) if word]
     if not words and state.evidence:
         words = [state.evidence[0].words]

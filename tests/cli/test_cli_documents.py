@@ -61,7 +61,9 @@ def test_a_patch_has_the_text_of_files_as_it_is_but_on_a_terminal(
     record = json.loads(last)
     given = {"file_path": "a.txt", "content": "one\x1b[31m\x07two\n"}
     record["message"]["content"].append({"type": "tool_use", "id": "toolu_1", "name": "Write", "input": given})
-    path.write_text("\n".join((*before, json.dumps(record))) + "\n")
+    done = [{"type": "tool_result", "tool_use_id": "toolu_1", "content": "written"}]
+    result = {**json.loads(before[0]), "uuid": "result", "message": {"role": "user", "content": done}}
+    path.write_text("\n".join((*before, json.dumps(record), json.dumps(result))) + "\n")
     arguments = ("--home", str(home.home), "sessions", "export", f"claude:{path.stem}", "--format", "patch")
     ran = cli(*arguments)
     assert ran.code == 0 and "+one\x1b[31m\x07two\n" in ran.out

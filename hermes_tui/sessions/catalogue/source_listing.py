@@ -11,7 +11,6 @@ from hermes_tui.sessions.adapters import Adapters
 from hermes_tui.sessions.catalogue.cache import CachedSource
 from hermes_tui.sessions.catalogue.unreadable import Key
 from session_adapters.base import Root, Source
-from session_adapters.reading.folders import renewed
 
 __all__ = ["MANY", "MOST_SOURCES", "SourceListing", "newest_sources", "written_sources"]
 
@@ -82,6 +81,8 @@ def written_sources(
 ) -> Sequence[Source] | None:
     """The known sources of these paths, as far as they lie below `roots`, and those that `also` names, as they are
     now; None where that does not tell all that is different, as where a path is none of theirs, or none is there."""
+    from session_adapters.reading.folders import renewed  # not before the first frame
+
     places = tuple(f"{root.path}/" for root in roots)
     wanted = {path for path in written if path.startswith(places)}
     found: list[Source] = []

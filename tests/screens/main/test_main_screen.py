@@ -9,7 +9,7 @@ from contextlib import AbstractAsyncContextManager
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import pytest
 from textual import events
@@ -311,9 +311,9 @@ async def test_the_list_is_there_before_any_store_is_read(
     gate = threading.Event()
     refresh = Catalogue.refresh
 
-    def late(catalogue: Catalogue, agents: Iterable[str] | None = None, *, again: bool = False) -> Snapshot:
+    def late(catalogue: Catalogue, agents: Iterable[str] | None = None, **asked: Any) -> Snapshot:
         gate.wait(60)
-        return refresh(catalogue, agents, again=again)
+        return refresh(catalogue, agents, **asked)
 
     monkeypatch.setattr(Catalogue, "refresh", late)
     async with program(claude_home.home, wait=False) as pilot:

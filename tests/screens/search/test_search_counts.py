@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractAsyncContextManager
 from datetime import UTC, datetime
-from typing import cast
+from typing import Any, cast
 
 import pytest
 from textual.pilot import Pilot
@@ -72,9 +72,9 @@ async def test_an_answer_of_the_beginning_of_the_list_is_none_of_all(
         claude_home.say(claude_home.session(f"Walk {number}"), "assistant", "A heron stood there.")
     refresh, run, listed, answered = Catalogue.refresh, Hunt.run, threading.Event(), threading.Event()
 
-    def late(catalogue: Catalogue, *agents: Iterable[str] | None, again: bool = False) -> Snapshot:
+    def late(catalogue: Catalogue, *agents: Iterable[str] | None, **asked: Any) -> Snapshot:
         assert listed.wait(60)
-        return refresh(catalogue, *agents, again=again)
+        return refresh(catalogue, *agents, **asked)
 
     def later(hunt: Hunt) -> Iterator[SourceMatch]:
         assert not listed.is_set() or answered.wait(60)

@@ -9,7 +9,7 @@ from contextlib import AbstractAsyncContextManager
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import pytest
 from textual.pilot import Pilot
@@ -191,9 +191,9 @@ async def test_until_all_stores_were_looked_at_it_is_still_searched(
     talk(claude_home)
     refresh, go_on = Catalogue.refresh, threading.Event()
 
-    def late(catalogue: Catalogue, *agents: Iterable[str] | None, again: bool = False) -> Snapshot:
+    def late(catalogue: Catalogue, *agents: Iterable[str] | None, **asked: Any) -> Snapshot:
         assert go_on.wait(60)
-        return refresh(catalogue, *agents, again=again)
+        return refresh(catalogue, *agents, **asked)
 
     monkeypatch.setattr(Catalogue, "refresh", late)
     # Nothing is known of the stores meanwhile.

@@ -45,6 +45,7 @@ class Looked:
     def __init__(self, root: Path | None = None) -> None:
         self.count = 0
         self.agents: list[Collection[str] | None] = []
+        self.written: list[Collection[str]] = []
         self.again = False
         self.processes = 0
         self.error: Exception | None = None
@@ -58,6 +59,7 @@ class Looked:
     ) -> Snapshot:
         self.count += 1
         self.agents.append(agents)
+        self.written.append(written)
         self.again = again
         if self.error is not None:
             raise self.error
@@ -103,6 +105,7 @@ def test_a_change_on_disk_is_seen_long_before_the_next_look(tmp_path: Path, monk
         (tmp_path / "new.jsonl").write_text("{}")
         wait(lambda: looked.count > before)
         assert [agents and set(agents) for agents in looked.agents] == [None, None, {"a"}]
+        assert [*map(set, looked.written)] == [set(), set(), {str(tmp_path / "new.jsonl")}]
         assert not looked.again
         looked.agents.clear()
         watch.look_now()

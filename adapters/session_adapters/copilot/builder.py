@@ -102,6 +102,7 @@ class CopilotBuilder(CountingBuilder):
             self._seen.add(hash(found.key))
         if found.type in _SETTLING:
             self.settle()
+            self._running.clear()  # of a call that was broken off there comes no result
             self._forget_asked(None if found.type in _ENDS else self._agent)
         take = _TAKE.get(found.type)
         if take is not None:

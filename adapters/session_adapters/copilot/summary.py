@@ -200,6 +200,8 @@ class CopilotSurvey:
                 self._callers |= {
                     one.tool_call_id: found.agent for one in data.tool_requests or () if one.tool_call_id
                 }
+            elif found.type == "assistant.turn_end":  # whom its calls began has said so
+                self._callers = {call: agent for call, agent in self._callers.items() if agent != found.agent}
             part.builder.take(found)
         else:
             self._facts(found)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import gc
 import json
 import random
 import shutil
@@ -332,6 +333,27 @@ def test_a_long_session_is_counted_in_bounded_memory(tmp_path: Path) -> None:
     tracemalloc.stop()
     assert source.size > 38 << 20 and peak < 25 << 20
     assert (summary.turn_count, summary.message_count) == (800, 2400)
+
+
+def test_calls_that_were_broken_off_leave_nothing_behind(tmp_path: Path) -> None:
+    """Of each that had no result an id and a time were kept for as long as the session grew."""
+    kept: list[int] = []
+    for count in (500, 3000):
+        folder = tmp_path / str(count)
+        scribe = Scribe(folder)
+        for number in range(count):
+            scribe.turn(f"question {number}", "A")
+            scribe.add("tool.execution_start", toolCallId=f"call-{number:040}", toolName="bash")
+            scribe.add("assistant.turn_end", turnId=str(number))
+        reader = adapter(folder)
+        (source,) = reader.sources(no_report)
+        counter = reader.counter(source)
+        tracemalloc.start()
+        counter(source, no_report)
+        gc.collect()
+        kept.append(tracemalloc.get_traced_memory()[0])
+        tracemalloc.stop()
+    assert kept[1] - kept[0] < 2500 * 100
 
 
 def test_garbage_costs_no_more_than_its_size(tmp_path: Path) -> None:

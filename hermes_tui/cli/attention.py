@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
@@ -27,6 +28,8 @@ __all__ = ["attention", "jump", "monitored", "status"]
 
 _EVERY = 2.0
 """Seconds between two looks of `--watch`."""
+_WIDE = re.compile(r"\{[^{}]*:[^{}]*\d{4}")
+"""A field with a width that no line has."""
 
 
 @click.command()
@@ -105,6 +108,8 @@ def status(context: click.Context, form: str) -> None:
             stderr.say(f"hermes-tui: {monitor.trouble}")
         manager.catalogue.close()
     try:
+        if _WIDE.search(form):
+            raise ValueError("a field of a thousand columns or more")
         line = form.format_map(counts)
     except (KeyError, ValueError, IndexError, AttributeError, TypeError) as error:
         raise ValidationError(f"--format {form!r} cannot be filled in; known are {', '.join(counts)}") from error

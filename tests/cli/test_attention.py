@@ -133,7 +133,7 @@ def test_one_line_for_a_status_bar(claude: Path, cli: Cli) -> None:
     be_live(claude, "waiting", "permission prompt")
     assert cli("status").out == "1 need you, 0 working\n"
     assert cli("status", "--format", "{approval}/{question}/{done}").out == "1/0/0\n"
-    for wrong in ("{nothing}", "{", "{need.x}", "{need[0]}", "{0}"):
+    for wrong in ("{nothing}", "{", "{need.x}", "{need[0]}", "{0}", "{need:>9999999999}"):
         ran = cli("status", "--format", wrong)
         assert (ran.code, ran.out) == (2, "")
         assert "cannot be filled in; known are need, working" in ran.err

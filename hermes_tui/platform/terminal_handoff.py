@@ -20,28 +20,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-__all__ = ["is_job", "run_here"]
+__all__ = ["run_here"]
 
 _CAUGHT = (signal.SIGINT, signal.SIGQUIT, signal.SIGCHLD)
 """The program's own, and that which tells of its end."""
 _RESET = b"\x1b[?1000;1002;1003;1006;2004;1l\x1b>\x1b[0m\x1b[?25h"
 """Mouse, bracketed paste, application keys and colours off, cursor on: what a killed program leaves behind."""
-
-
-def is_job() -> bool:
-    """Whether a shell waits that can go on with this process where it stops: what POSIX says of a group that is no
-    orphan. In a window that a terminal has made for it, and over `ssh HOST hermes-tui`, there is none."""
-    parent = os.getppid()
-    while parent > 1:
-        try:
-            if os.getsid(parent) != os.getsid(0):
-                return False
-            if os.getpgid(parent) != os.getpgrp():
-                return True
-            parent = int(Path(f"/proc/{parent}/stat").read_bytes().rpartition(b")")[2].split()[1])
-        except (OSError, ValueError, IndexError):  # ended meanwhile, or no such table here
-            break
-    return False
 
 
 def run_here(

@@ -77,12 +77,9 @@ class AppActions(Program, inherit_bindings=False):
 
     def action_stop(self) -> None:
         """Stop as a job of the shell, which goes on with it (`fg`). Where none waits for it, nobody could."""
-        from hermes_tui.platform.terminal_handoff import is_job
         from hermes_tui.tui.driver import TerminalDriver
 
-        if isinstance(self._driver, TerminalDriver) and is_job():
-            self._driver.stop_job()
-        else:
+        if not isinstance(self._driver, TerminalDriver) or not self._driver.stop_job():
             self.notify("No shell waits for this program that could go on with it (fg).")
 
     def _is_back_at(self, kind: type[Screen[Any]]) -> bool:

@@ -14,6 +14,7 @@ import sys
 import time
 from codecs import getincrementaldecoder
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import Any, Literal
 
 from textual import constants
@@ -107,11 +108,14 @@ class TerminalDriver(LinuxDriver):
         self._loop.add_signal_handler(signal.SIGCONT, int)
         signal.signal(signal.SIGCONT, self._sigcont_application)
 
-    def stop_job(self) -> None:
+    def stop_job(self) -> bool:
         """Stop it and what it was started with (`make`), until the shell goes on with it: what the system does for
-        Ctrl-Z, which in our mode of the terminal is a key like any other."""
-        self._stops_job = True
-        self._sigtstp_application()
+        Ctrl-Z, which in our mode of the terminal is a key like any other. False, and nothing is done, where no shell
+        waits for it."""
+        self._stops_job = _is_job()
+        if self._stops_job:
+            self._sigtstp_application()
+        return self._stops_job
 
     def _sigtstp_application(self, *_: object) -> None:
         """A signal interrupts the program anywhere, also while it puts something into the queue of what is to be
@@ -243,3 +247,19 @@ class TerminalDriver(LinuxDriver):
     def _hand_on(self, messages: Iterable[Message]) -> None:
         for message in messages:
             self.process_message(message)
+
+
+def _is_job() -> bool:
+    """Whether a shell can go on with this process where it stops: its group is no orphan, as POSIX has it. In a
+    window that a terminal has made for it, and over `ssh HOST hermes-tui`, it is one."""
+    from hermes_tui.attention.panes import parents_of
+
+    for parent in (os.getppid(), *parents_of(Path("/proc"), os.getpid())):
+        try:
+            if os.getsid(parent) != os.getsid(0):
+                break
+            if os.getpgid(parent) != os.getpgrp():
+                return True
+        except OSError:  # ended meanwhile
+            break
+    return False

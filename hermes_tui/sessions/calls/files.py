@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Literal
 
 from hermes_tui.sessions.calls.edits import edits, is_untold_edit, path_of
-from hermes_tui.sessions.calls.outcome import failed
+from hermes_tui.sessions.calls.outcome import failed, is_open
 from session_adapters.model import ToolCall
 
 __all__ = ["FileTouch", "files_touched", "relative_path"]
@@ -20,9 +20,9 @@ def files_touched(calls: Iterable[ToolCall], cwd: str | None) -> dict[str, FileT
     call that failed did neither, nor did one without a result where others have one."""
     found: dict[str, FileTouch] = {}
     calls = list(calls)
-    answered = any(call.output is not None for call in calls)
+    answered = not all(map(is_open, calls))
     for call in calls:
-        if failed(call) or (answered and call.output is None):
+        if failed(call) or (answered and is_open(call)):
             continue
         change = edits(call)
         edited = change is not None or is_untold_edit(call)

@@ -13,7 +13,7 @@ from hermes_tui.sessions.calls.edits import edits, is_untold_edit
 from hermes_tui.sessions.jsontext import json_text
 from session_adapters.model import ToolCall, ToolResult
 
-__all__ = ["duration", "exit_code", "facts", "failed", "output_text"]
+__all__ = ["duration", "exit_code", "facts", "failed", "is_open", "output_text"]
 
 _EXIT = re.compile(
     r"\s*(?:exit code:?|exited with code|process exited with code|command exited with code)\s+(-?\d{1,5})\b", re.I
@@ -77,6 +77,12 @@ def exit_code(output: Any) -> int | None:
 def failed(call: ToolCall | ToolResult) -> bool:
     """Whether a call failed: the agent says so, or its command ended with a status other than 0."""
     return call.is_error or bool(exit_code(call.output))
+
+
+def is_open(call: ToolCall) -> bool:
+    """Whether a call has no result: it waits for leave, still runs or was broken off, unless its agent stores none at
+    all. Nothing it asked for counts as done where another call of its session has one."""
+    return call.output is None and not call.is_error
 
 
 def facts(call: ToolCall) -> list[str]:

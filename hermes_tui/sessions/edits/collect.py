@@ -7,7 +7,16 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from hermes_tui.sessions.calls import FileEdit, Hunk, edits, is_untold_edit, output_text, path_of, relative_path
+from hermes_tui.sessions.calls import (
+    FileEdit,
+    Hunk,
+    edits,
+    is_open,
+    is_untold_edit,
+    output_text,
+    path_of,
+    relative_path,
+)
 from hermes_tui.sessions.edits.known_text import KnownText, after_hunk, text_read
 from hermes_tui.sessions.edits.sections import Section, compared_texts, loose_hunk
 from session_adapters.model import Message, ToolCall
@@ -159,7 +168,7 @@ class SessionEdits:
             return
         self._last = message
         for call in message.tool_calls:
-            if call.output is not None or call.is_error:
+            if not is_open(call):
                 self._answered = True
                 self._do(call)
             elif edits(call) is not None or is_untold_edit(call):

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator
-from copy import copy
+from collections.abc import Collection, Iterable, Iterator
 from itertools import chain
 
 __all__ = ["Hashes"]
@@ -18,6 +17,8 @@ class Hashes:
     """They can be added and looked for, and none is taken out. Each takes nine bytes or so, a hundred in a set of
     Python's: a session that is followed for weeks has millions."""
 
+    __slots__ = ("_fresh", "_settled")
+
     def __init__(self, found: Iterable[int] = ()) -> None:
         self._settled = array("q", sorted(set(found)))
         self._fresh: set[int] = set()
@@ -26,8 +27,8 @@ class Hashes:
         at = bisect_left(self._settled, one)
         return one in self._fresh or (at < len(self._settled) and self._settled[at] == one)
 
-    def __bool__(self) -> bool:
-        return bool(self._settled or self._fresh)
+    def __len__(self) -> int:
+        return len(self._settled) + len(self._fresh)
 
     def __iter__(self) -> Iterator[int]:
         return chain(self._settled, self._fresh)
@@ -37,11 +38,35 @@ class Hashes:
         if one not in self:
             self._fresh.add(one)
             if len(self._fresh) > max(_FRESH, len(self._settled) // 16):
-                self._settled = array("q", sorted((*self._settled, *self._fresh)))
-                self._fresh = set()
+                self._settle(self._fresh)
+
+    def update(self, some: Collection[int]) -> None:
+        """Know these, of which none is known yet."""
+        self._settle({*self._fresh, *some})
 
     def copy(self) -> Hashes:
         """Another one, to which others may be added."""
-        other = copy(self)
-        vars(other).update(_fresh=set(self._fresh))
+        other = Hashes()
+        other._settled, other._fresh = self._settled, set(self._fresh)
         return other
+
+    def packed(self) -> Hashes:
+        """The same, to be kept: none of them is an object of its own."""
+        other = Hashes()
+        other._settled = self._settled
+        if self._fresh:
+            other._settle(self._fresh)
+        return other
+
+    def _settle(self, some: set[int]) -> None:
+        # A list of all, to sort, would take five times as much as they do. An array is never changed:
+        # a copy may have it, too.
+        settled, at = self._settled, 0
+        merged = array("q")
+        for one in sorted(some):
+            there = bisect_left(settled, one, at)
+            merged += settled[at:there]
+            merged.append(one)
+            at = there
+        merged += settled[at:]
+        self._settled, self._fresh = merged, set()

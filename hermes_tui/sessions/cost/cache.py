@@ -27,6 +27,7 @@ from hermes_tui.sessions.cost.prices import Prices
 from hermes_tui.sessions.cost.runs import Run, RunIndex, index_files, read_index
 from hermes_tui.sessions.cost.session_book import SessionBook, book_of
 from hermes_tui.sessions.cost.session_sources import CountedAt, counted_at, sources_of
+from hermes_tui.sessions.cost.shared_calls import SharedCalls
 from hermes_tui.sessions.cost.summary import SpendPrices, SpendRow, SpendSummary
 from hermes_tui.sessions.index.source_state import Key, key_of
 from session_adapters.model import Cost, SessionSummary, unified_id
@@ -62,6 +63,7 @@ class CostCache:
         self._split = _NO_CALLS
         """Calls as an entry has them, and by session, while they are added up."""
         self._index = RunIndex()
+        self._shared = SharedCalls()
 
     def refresh(self) -> SpendSummary:
         """The sheet of the sessions as last listed; reads only what changed, as long as the catalogue may."""
@@ -300,12 +302,7 @@ class CostCache:
         self, sessions: Sequence[SessionSummary], chosen: Mapping[str, CountedAt], runs: Mapping[str, Sequence[Run]]
     ) -> tuple[SpendRow, ...]:
         """What each of `sessions` spent; they are in the order in which they own a call that several have."""
-        seen: set[int] = set()
-        twice: set[int] = set()
-        for book in self._books.values():
-            twice |= seen.intersection(book.marks)
-            seen.update(book.marks)
-        shared = {name for name, book in self._books.items() if not twice.isdisjoint(book.marks)}
+        shared = self._shared.among(self._books)
         calls = {name: self._packs(*chosen[name]) for name in chosen if name in shared}
         accounts = Accounts(self.prices, runs)
         for session in sessions:

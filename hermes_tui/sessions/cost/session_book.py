@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from array import array
 from collections.abc import Sequence
 from itertools import takewhile
 from typing import NamedTuple
@@ -12,6 +11,7 @@ from hermes_tui.sessions.cost.aggregate import SessionAccount, origin_of
 from hermes_tui.sessions.cost.prices import Prices
 from hermes_tui.sessions.cost.runs import Run
 from hermes_tui.sessions.cost.summary import SpendRow
+from session_adapters.growing.hashes import Hashes
 from session_adapters.model import Cost, SessionSummary
 from session_adapters.usage import CallPack, Packed
 
@@ -25,7 +25,7 @@ class SessionBook(NamedTuple):
     packs: Packed
     cost: Cost | None
     rows: Sequence[SpendRow]
-    marks: array[int]
+    marks: Hashes
     """One for each call that another session may have, too."""
     settled: tuple[int, SessionAccount] | None
     """How many of the session's own packs do not change any more, as far as that can be told, and what they come to:
@@ -44,13 +44,13 @@ def book_of(
         return before
     own = [one for one in packs if not one.inherited]
     settled, whole = _own(session, own, runs, prices, before)
-    rows, marks = whole.rows(session.unified_id), array("q", whole.met)
+    rows, marks = whole.rows(session.unified_id), whole.met
     if copies := [one for one in packs if one.inherited]:
         account = SessionAccount(session, copies, runs, prices, whole.met)
         account.take(copies)
         rows += account.rows(session.unified_id, origin_of(session))
-        marks.extend(account.met)
-    return SessionBook(facts, packs, whole.cost, tuple(rows), marks, settled)
+        marks = Hashes((*marks, *account.met))
+    return SessionBook(facts, packs, whole.cost, tuple(rows), marks.packed(), settled)
 
 
 def _own(

@@ -19,7 +19,15 @@ def test_it_has_what_it_was_given(first: list[int], more: list[int], others: lis
     for one in more:
         held.add(one)
         known.add(one)
-    assert all((one in held) == (one in known) for one in (*first, *more, *others))
+    new = set(others) - known
+    packed, copied = held.packed(), held.copy()
+    held.update(new)
+    assert sorted(held) == sorted(known | new)
+    assert len(held) == len(known | new)
+    assert all(one in held for one in others)
+    for kept in (packed, copied):  # whatever became of the one that they are of
+        assert sorted(kept) == sorted(known)
+        assert all((one in kept) == (one in known) for one in (*first, *more, *others))
 
 
 def test_it_has_many_in_few_bytes() -> None:
@@ -31,5 +39,6 @@ def test_it_has_many_in_few_bytes() -> None:
     assert all(one in held for one in every)
     assert all(one + 1 not in held for one in every[:1000])
     # Whatever it keeps, with the numbers that are objects of their own.
-    kept = [one for part in vars(held).values() for one in (part, *(part if isinstance(part, set) else ()))]
+    parts = [getattr(held, name) for name in Hashes.__slots__]
+    kept = [one for part in parts for one in (part, *(part if isinstance(part, set) else ()))]
     assert sum(map(getsizeof, kept)) < 16 * len(every)

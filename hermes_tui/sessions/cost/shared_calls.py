@@ -1,0 +1,52 @@
+"""Which sessions have model calls that another session has, too: forks, resumed sessions, copies of files."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+
+from hermes_tui.sessions.cost.session_book import SessionBook
+from session_adapters.growing.hashes import Hashes
+
+__all__ = ["SharedCalls"]
+
+_SPARE = 10_000
+"""Calls of sessions that are gone, beyond as many as there are: from then on it is worth starting anew."""
+
+
+class SharedCalls:
+    """Kept while sessions grow: of these only the new calls are looked up. For one thread at a time."""
+
+    def __init__(self) -> None:
+        self._books: Mapping[str, SessionBook] = {}
+        self._known = Hashes()
+        """What tells calls apart, of all sessions so far."""
+        self._twice = Hashes()
+        """Of these, what two sessions or more had."""
+        self._names: frozenset[str] = frozenset()
+
+    def among(self, books: Mapping[str, SessionBook]) -> Collection[str]:
+        """The unified ids of those that have a call that another has; one that shared a call with a session that is
+        gone may be among them still."""
+        if len(self._known) > 2 * sum(len(one.marks) for one in books.values()) + _SPARE:
+            self._books, self._known, self._twice, self._names = {}, Hashes(), Hashes(), frozenset()
+        new, twice = set[int](), set[int]()
+        changed = []
+        for name, book in books.items():
+            before = self._books.get(name)
+            if book is before:
+                continue
+            changed.append(name)
+            had = before.marks if before is not None else ()
+            marks = {one for one in book.marks if one not in had} if had else set(book.marks)
+            twice |= new & marks
+            if self._known:
+                twice.update(one for one in marks if one in self._known)
+            new |= marks
+        self._known.update({one for one in new if one not in self._known} if self._known else new)
+        self._books = books
+        if fresh := {one for one in twice if one not in self._twice}:
+            self._twice.update(fresh)
+        asked = books if fresh else changed
+        found = {name for name in asked if self._twice and any(one in self._twice for one in books[name].marks)}
+        self._names = frozenset(found | {name for name in self._names if name in books})
+        return self._names

@@ -93,6 +93,8 @@ def _lines(path: Path, types: set[str]) -> Step:
                         before = new[name]
                 if isinstance(record.get("timestamp"), str):
                     new["timestamp"] = time.strftime("%Y-%m-%dT%H:%M:%S.000Z", time.gmtime())
+                if isinstance(spoken := new.get("message"), dict) and isinstance(spoken.get("timestamp"), int):
+                    spoken["timestamp"] = int(time.time() * 1000)  # Pi and omp say it twice
                 yield json.dumps(new, ensure_ascii=False).encode() + b"\n"
 
     coming = copies(last)

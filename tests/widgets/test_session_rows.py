@@ -209,18 +209,19 @@ def test_circles_in_a_damaged_store_end() -> None:
 _IDS = st.sampled_from("abcdefgh")
 
 
-@given(
-    st.lists(
-        st.builds(
-            lambda name, minutes, kind, parent: session(name, minutes, kind=kind, parent_id=parent),
-            _IDS,
-            st.integers(0, 100_000),
-            st.sampled_from(["session", "fork", "continuation", "subagent"]),
-            st.one_of(st.none(), _IDS),
-        ),
-        max_size=12,
-    )
+_SESSIONS = st.lists(
+    st.builds(
+        lambda name, minutes, kind, parent: session(name, minutes, kind=kind, parent_id=parent),
+        _IDS,
+        st.integers(0, 100_000),
+        st.sampled_from(["session", "fork", "continuation", "subagent"]),
+        st.one_of(st.none(), _IDS),
+    ),
+    max_size=12,
 )
+
+
+@given(_SESSIONS)
 def test_every_session_is_in_exactly_one_row(sessions: list[SessionSummary]) -> None:
     forest = Forest(sessions)
     rows = forest.rows(CLOCK, {one.key for one in forest.by_session.values()})
@@ -228,6 +229,39 @@ def test_every_session_is_in_exactly_one_row(sessions: list[SessionSummary]) -> 
     assert sorted(found) == sorted({one.unified_id for one in sessions})
     keys = [row.key for row in rows if row.conversation]
     assert len(keys) == len(set(keys))
+
+
+def told(forest: Forest) -> object:
+    """All that a forest says of its conversations."""
+    every = {one.key for one in forest.by_session.values()}
+    return (
+        [(row.heading, row.key, row.guide, row.unfolded) for row in forest.rows(CLOCK, every)],
+        [(one.key, one.parts, one.activity, one.pinned, one.haystack) for one in forest.newest],
+        {key: one.key for key, one in forest.above.items()},
+    )
+
+
+@given(_SESSIONS, st.lists(_SESSIONS, min_size=1, max_size=4))
+def test_a_forest_after_another_is_what_it_is_by_itself(
+    first: list[SessionSummary], steps: list[list[SessionSummary]]
+) -> None:
+    """And the one before stays as it was: the screen may show it still."""
+    held = {one.unified_id: one for one in first}
+    forest = Forest(held.values())
+    for step in steps:
+        held.update((one.unified_id, one) for one in step)
+        before, said = forest, told(forest)
+        forest = Forest(held.values(), before).prepare()
+        assert told(forest) == told(Forest(held.values()))
+        assert told(before) == said
+
+
+def test_of_a_thousand_conversations_those_that_did_not_change_are_the_same_still() -> None:
+    sessions = [session(f"s{number}", number) for number in range(1000)]
+    before = Forest(sessions).prepare()
+    forest = Forest([session("s7", 0), session("f", 1, kind="fork", parent_id="s8"), *sessions[8:]], before)
+    new = [name for name, one in forest.by_session.items() if one is not before.by_session.get(name)]
+    assert sorted(new) == ["claude:f", "claude:s7", "claude:s8"]
 
 
 def test_a_deep_chain_of_forks_needs_no_recursion() -> None:

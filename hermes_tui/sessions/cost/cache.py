@@ -70,7 +70,8 @@ class CostCache:
         with self._work:
             entries, sessions = self._listed()
             runs = self._read_index(sessions)
-            sheet = self._current(entries, sessions, runs)
+            key = self._key(entries, sessions, runs)
+            sheet = self._current(entries, key)
             if sheet is None:
                 counted = read_calls(entries, self._adapters, self._catalogue.seconds, self._is_due)
                 changed = [(old, new) for old, new in zip(entries, counted, strict=True) if old is not new]
@@ -79,11 +80,12 @@ class CostCache:
                         self._unreadable.failed(key_of(new.source), new.source)
                 self._unreadable.keep({key_of(one.source) for one in counted if one.call_problems})
                 self._catalogue.update(changed)
+                key = self._key(counted, sessions, runs) if changed else key
                 before = self.last()
                 if len(before.rows) > NOT_TWICE:
                     self._sheet = None  # two such are too much
                     before = replace(before, rows=())
-                sheet = self._sheet = self._kept(self._add_up(counted, sessions, runs, before))
+                sheet = self._sheet = self._kept(self._add_up(counted, sessions, runs, key, before))
                 self._split = _NO_CALLS
             return sheet
 
@@ -127,14 +129,12 @@ class CostCache:
     def current(self) -> SpendSummary | None:
         """The sheet, if nothing has changed since it was made."""
         entries, sessions = self._listed()
-        return self._current(entries, sessions, self._read_index(sessions))
+        return self._current(entries, self._key(entries, sessions, self._read_index(sessions)))
 
-    def _current(
-        self, entries: Sequence[CachedSource], sessions: Sequence[SessionSummary], runs: RunIndex
-    ) -> SpendSummary | None:
+    def _current(self, entries: Sequence[CachedSource], key: bytes) -> SpendSummary | None:
         sheet = self.last()
         again = any(one.call_problems and self._is_due(one) for one in entries)
-        return sheet if not again and sheet.key == self._key(entries, sessions, runs) else None
+        return sheet if not again and sheet.key == key else None
 
     def last(self) -> SpendSummary:
         """The sheet as it was last made, by this process or an earlier one."""
@@ -253,6 +253,7 @@ class CostCache:
         entries: Sequence[CachedSource],
         sessions: Sequence[SessionSummary],
         index: RunIndex,
+        key: bytes,
         before: SpendSummary,
     ) -> SpendSummary:
         runs = index.by_session()
@@ -270,7 +271,7 @@ class CostCache:
         problems = [one for entry in entries for one in (*entry.unread, *entry.call_problems)]
         left = sum(not (entry.is_counted or entry.call_problems) for entry in entries)
         return SpendSummary(
-            key=b"" if left else self._key(entries, sessions, index),
+            key=b"" if left else key,
             left=left,
             rows=self._rows(sorted((by_id[name] for name in self._books), key=_owner), chosen, runs),
             own={**dict.fromkeys(chosen), **own},

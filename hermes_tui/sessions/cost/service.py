@@ -71,10 +71,11 @@ class CostDesk:
 
         def with_cost(one: SessionSummary, cost: Cost | None) -> SessionSummary:
             # The one of before, where nothing has changed: thousands of new ones would lie about at each look.
-            base, known = before.get(one.unified_id, (None, one))
-            shown = known if base is one and known.cost == cost else _with_cost(one, cost)
-            now[one.unified_id] = (one, shown)
-            return shown
+            pair = before.get(one.unified_id)
+            if pair is None or pair[0] is not one or pair[1].cost != cost:
+                pair = (one, _with_cost(one, cost))
+            now[one.unified_id] = pair
+            return pair[1]
 
         found = _priced(sessions, own, with_cost)
         self._shown = now

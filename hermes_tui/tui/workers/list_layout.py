@@ -36,6 +36,7 @@ class ListLayout:
         self._making = Lock()
         self._made_of: tuple[Snapshot | None, Sequence[SessionSummary]] = (None, ())
         """What was last known of the sessions, and these with their costs."""
+        self._forest: Forest | None = None
 
     def make(self) -> None:
         """Nothing where sessions and costs are those of the last time."""
@@ -49,4 +50,5 @@ class ListLayout:
                 return
             snapshot_with_costs = replace(snapshot, sessions=tuple(sessions))
             self._made_of = snapshot, snapshot_with_costs.sessions
-            self._put((snapshot_with_costs, Forest(snapshot_with_costs.sessions).prepare(self._order())))
+            self._forest = Forest(snapshot_with_costs.sessions, self._forest).prepare(self._order())
+            self._put((snapshot_with_costs, self._forest))

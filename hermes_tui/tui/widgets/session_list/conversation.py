@@ -35,6 +35,10 @@ class Conversation:
         """The user pinned a part of it, or anything that grew out of it."""
         self._haystack = ""
 
+    def is_just(self, parts: Sequence[SessionSummary]) -> bool:
+        """Whether it is this one session, with nothing that grew out of it."""
+        return len(parts) == len(self.parts) == 1 and parts[0] is self.parts[0] and not self.children
+
     @property
     def title(self) -> str:
         """The name that the user gave one of its parts, the latest first; else the tip's title, else the latest one
@@ -83,12 +87,8 @@ class Conversation:
     def haystack(self) -> str:
         """What `Forest.containing` looks in: titles, projects, the agent and ids, in lower case."""
         if not self._haystack:
-            self.prepare()
+            self._haystack = "\n".join(map(called, self.parts)).lower()
         return self._haystack
-
-    def prepare(self) -> None:
-        """Work out `haystack`."""
-        self._haystack = "\n".join(map(called, self.parts)).lower()
 
 
 def called(session: SessionSummary) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from session_adapters.model import SessionSummary, unified_id
@@ -9,7 +10,10 @@ from session_adapters.model import SessionSummary, unified_id
 if TYPE_CHECKING:
     from hermes_tui.tui.widgets.session_list.conversation import Conversation
 
-__all__ = ["first_part", "hang", "settle"]
+__all__ = ["first_part", "hang", "origins_of", "settle"]
+
+_GROWN = ("fork", "subagent")
+"""What stands below the session that it came from."""
 
 
 def first_part(session: SessionSummary, by_id: dict[str, SessionSummary]) -> str:
@@ -26,6 +30,11 @@ def first_part(session: SessionSummary, by_id: dict[str, SessionSummary]) -> str
     return current.unified_id
 
 
+def origins_of(sessions: Iterable[SessionSummary]) -> frozenset[str]:
+    """Unified ids of the sessions that forks and helpers came from."""
+    return frozenset(unified_id(one.agent, one.parent_id) for one in sessions if one.kind in _GROWN and one.parent_id)
+
+
 def hang(home: dict[str, Conversation]) -> dict[str, Conversation]:
     """Put each fork and helper under the conversation it came from; key → that conversation."""
     above: dict[str, Conversation] = {}
@@ -33,7 +42,7 @@ def hang(home: dict[str, Conversation]) -> dict[str, Conversation]:
     conversations = {id(conversation): conversation for conversation in home.values()}
     for conversation in conversations.values():
         first = conversation.parts[0]
-        if first.kind in ("fork", "subagent") and first.parent_id:
+        if first.kind in _GROWN and first.parent_id:
             parent = home.get(unified_id(first.agent, first.parent_id))
             # A damaged store may say that each came from the other: a circle would have no root to be shown under.
             at = parent

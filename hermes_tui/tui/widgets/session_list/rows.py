@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from hermes_tui.clock import Clock
 from hermes_tui.tui.widgets.session_list.conversation import Conversation
-from hermes_tui.tui.widgets.session_list.family import first_part, hang, settle
+from hermes_tui.tui.widgets.session_list.family import first_part, hang, origins_of, settle
 from hermes_tui.tui.widgets.session_list.headings import Headings
 from hermes_tui.tui.widgets.session_list.order import Order, grouped, sorted_by
 from hermes_tui.tui.widgets.session_list.shown_states import ShownStates
@@ -82,17 +82,23 @@ class ListRow(NamedTuple):
 class Forest:
     """All conversations of a snapshot, the pinned ones first, then the newest."""
 
-    def __init__(self, sessions: Iterable[SessionSummary] = ()) -> None:
+    def __init__(self, sessions: Iterable[SessionSummary] = (), before: Forest | None = None) -> None:
+        """`before`: that of a moment ago. What is as it was there and has nothing below it is the same conversation
+        still: with each line that an agent adds thousands would be made anew."""
         by_id = {session.unified_id: session for session in sessions}
+        old: Mapping[str, Conversation] = before.by_session if before is not None else {}
         groups: dict[str, list[SessionSummary]] = {}
         for session in by_id.values():
             groups.setdefault(first_part(session, by_id), []).append(session)
         home: dict[str, Conversation] = {}
-        for parts in groups.values():
-            conversation = Conversation(parts)
+        origins = origins_of(by_id.values()) if old else frozenset()
+        for key, parts in groups.items():
+            conversation = old.get(key)
+            if conversation is None or not conversation.is_just(parts) or key in origins:
+                conversation = Conversation(parts)
             for part in parts:
                 home[part.unified_id] = conversation
-        self.by_session = home
+        self.by_session: Mapping[str, Conversation] = home
         """Unified id of any session → the conversation it is part of."""
         self.above: Mapping[str, Conversation] = hang(home)
         """Key of a fork or helper → the conversation it came from."""
@@ -116,7 +122,7 @@ class Forest:
         """Work out what a search looks in, and the order of the list: in the thread that reads, not at the first key.
         Itself."""
         for conversation in self.newest:
-            conversation.prepare()
+            _ = conversation.haystack
         self._in_order(order)
         return self
 

@@ -5,12 +5,15 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left
 from collections.abc import Collection, Iterable, Iterator
-from itertools import chain
+from itertools import chain, islice
 
 __all__ = ["Hashes"]
 
 _FRESH = 256
 """So many hashes are kept as a set of Python's until they are put among the others, which are in order."""
+
+_TOGETHER = 1024
+"""So many are taken in together: a set of all of them would take ten times as much as they do."""
 
 
 class Hashes:
@@ -20,8 +23,11 @@ class Hashes:
     __slots__ = ("_fresh", "_settled")
 
     def __init__(self, found: Iterable[int] = ()) -> None:
-        self._settled = array("q", sorted(set(found)))
+        self._settled = array("q")
         self._fresh: set[int] = set()
+        coming = iter(found)
+        while some := set(islice(coming, _TOGETHER)):
+            self._settle({one for one in some if one not in self} if self._settled else some)
 
     def __contains__(self, one: int) -> bool:
         at = bisect_left(self._settled, one)

@@ -6,7 +6,7 @@ part upwards.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from session_adapters.attachments import blob_path
@@ -21,6 +21,9 @@ from session_adapters.tree.messages import SUMMARY
 from session_adapters.tree.paths import common_prefix
 
 __all__ = ["TreeTranscript"]
+
+_PART = PAGE // 4
+"""Bytes that are read together where all of a branch is read and nothing of it kept."""
 
 
 class TreeTranscript(Transcript):
@@ -138,9 +141,9 @@ class TreeTranscript(Transcript):
                 builder.take(*one)
 
     def read_on(self, builder: TreeBuilder, start: int) -> int:
-        """Give `builder` a page of the shown branch, loaded or not, from position `start` on; where that ends: there
+        """Give `builder` a part of the shown branch, loaded or not, from position `start` on; where that ends: there
         too, if nothing is left. Raises `OSError`."""
-        stop, room = start, PAGE
+        stop, room = start, _PART
         while stop < len(self._path) and room > 0:
             room -= self.file.spots.length(self._path[stop])
             stop += 1
@@ -316,19 +319,23 @@ class TreeTranscript(Transcript):
     def aside(self, text: int) -> list[Message]:
         """What was said on branches that are not shown, in the order of the file. Of what is shown, `text` bytes
         count too."""
-        return self._said(set(self._path), text)
+        left_out = bytearray(len(self.file.tree))  # a set of a long branch would take a hundred times as much
+        for index in self._path:
+            left_out[index] = True
+        return self._said(left_out, text)
 
     def every_branch(self) -> list[Message]:
         """See `Transcript.every_branch`. Raises `OSError`."""
-        return self._said(frozenset())
+        return self._said(bytes(len(self.file.tree)))
 
-    def _said(self, left_out: Collection[int], text: int = 0) -> list[Message]:
+    def _said(self, left_out: Sequence[int], text: int = 0) -> list[Message]:
+        """`left_out` says it of each node."""
         tree, builder = self.file.tree, self.new_builder()
         builder.text = text
         with self.file.reading() as shown:
             for index, node_id in enumerate(tree.nodes.ids):
                 # Of a line that stands in the file twice the last one counts.
-                if tree.nodes.spoken[index] and index not in left_out and tree.find(node_id) == index:
+                if tree.nodes.spoken[index] and not left_out[index] and tree.find(node_id) == index:
                     builder.take(*shown(index))
         return builder.messages
 

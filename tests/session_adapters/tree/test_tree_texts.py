@@ -57,7 +57,7 @@ def entries_of(kinds: list[str]) -> list[dict[str, Any]]:
 
 
 def texts_of(home: Path, page: int, monkeypatch: pytest.MonkeyPatch) -> list[Text]:
-    monkeypatch.setattr(transcript, "PAGE", page)
+    monkeypatch.setattr(transcript, "_PART", page)
     adapter = PiAdapter(Environment(home=home))
     (source,) = adapter.sources(print)
     return list(adapter.session_texts(source, "a"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Collection, Iterable
+from itertools import count, repeat, takewhile
 
 from hermes_tui.sessions.index.schema import FILE, ROLE, SECOND, TOOL
 from hermes_tui.sessions.index.signs import indexable
@@ -11,6 +12,7 @@ from hermes_tui.sessions.index.source_state import VISIBILITY, IndexedMessage, L
 from hermes_tui.sessions.index.writing.writer import IndexWriter
 from hermes_tui.sessions.words import count_words
 from session_adapters.base import Source
+from session_adapters.growing.hashes import Hashes
 from session_adapters.reading.searchable import SessionTexts, Text
 from session_adapters.text import scrub
 from session_adapters.tool_names import NOTHING
@@ -41,9 +43,10 @@ class Sink:
         """Of the session that is being read, by the messages' keys: those that `_fetch` came by, and not met yet."""
         self._after: int | None = None
         """The row behind which `_fetch` goes on; None where it has come by all."""
-        self._seen: set[str] = set()
-        self._met: Collection[str] = ()
-        """Keys of the messages in the session that was read last, whose rows are not here any more."""
+        self._seen = Hashes()
+        """`hash()` of the keys of its messages that were met: a long session has ten thousand."""
+        self._met = Hashes()
+        """The same of the session that was read last, whose rows are not here any more."""
         self._second = 0
         self.taken = 0
         """Texts that `take` was given."""
@@ -56,9 +59,9 @@ class Sink:
                 self._leave()
                 self._enter(text.session_id)
             number = 0
-            while (key := _unique_key(text, number)) in self._seen:
+            while hash(key := _unique_key(text.message_id, number)) in self._seen:
                 number += 1
-            self._seen.add(key)
+            self._seen.add(hash(key))
             self._put(key, text)
             self._rows.pop(key, None)
             self._writer.commit_when_full()
@@ -76,7 +79,7 @@ class Sink:
             elif texts := list(texts):
                 self._enter(one.session_id, [text.message_id for text in texts])
             for text in texts:
-                self._seen.add(text.message_id)
+                self._seen.add(hash(text.message_id))
                 self._put(text.message_id, text)
                 self._writer.commit_when_full()
             if one.whole:
@@ -96,16 +99,20 @@ class Sink:
         for number, text in texts:
             if text.session_id != self._native:
                 self._enter(text.session_id)
-            self._put(_unique_key(text, number), text)
+            self._put(_unique_key(text.message_id, number), text)
             self._writer.commit_when_full()
 
     def keep(self, ids: Collection[str]) -> None:
         """Of the messages that were met, know those with these ids; the others do not come again."""
-        if self._native is not None and (again := [key for key in self._met if key.partition("\0")[0] in ids]):
+        again = [key for name in ids for key in takewhile(self._is_met, map(_unique_key, repeat(name), count()))]
+        if self._native is not None and again:
             self._rows = self._writer.rows(self._sessions[self._native], again)
         else:
             self._rows = {key: row for key, row in self._rows.items() if key.partition("\0")[0] in ids}
-        self._met, self._after = (), None
+        self._met, self._after = Hashes(), None
+
+    def _is_met(self, key: str) -> bool:
+        return hash(key) in self._met
 
     def finish(self, level: Level, source: Source, lost: str = "") -> None:
         """Say that the source is in the index as it now is, but for what is `lost`."""
@@ -114,7 +121,7 @@ class Sink:
     def _enter(self, native: str, keys: Collection[str] | None = None) -> None:
         """Begin with a session, of which those messages are met where `keys` are given."""
         session, fresh = self._session(native)
-        self._native, self._seen, self._met = native, set(), ()
+        self._native, self._seen, self._met = native, Hashes(), Hashes()
         self._rows = {} if keys is None else self._writer.rows(session, keys)
         self._after = None if fresh or keys is not None else -1
         self._second = int(self._source.modified)  # of messages before the first that has a time
@@ -131,9 +138,9 @@ class Sink:
     def _leave(self) -> None:
         if self._native is not None and not self._prose_only:
             self._fetch()
-            for key in self._rows.keys() - self._seen:
+            for key in [key for key in self._rows if hash(key) not in self._seen]:
                 self._writer.remove(self._rows.pop(key))
-        self._met, self._seen = self._seen, set()
+        self._met, self._seen = self._seen, Hashes()
 
     def _fetch(self, key: str | None = None) -> None:
         """Go on through the rows of the session until that of `key` is there, else to their end. Messages come in the
@@ -142,7 +149,7 @@ class Sink:
             rows = self._writer.rows_after(self._sessions[self._native], self._after, _AT_A_TIME)
             self._after = rows[-1][1].id if len(rows) == _AT_A_TIME else None
             # What was met is done with; its row may be here only now because it was put in meanwhile.
-            self._rows.update(pair for pair in rows if pair[0] == key or pair[0] not in self._seen)
+            self._rows.update(pair for pair in rows if pair[0] == key or hash(pair[0]) not in self._seen)
 
     def _put(self, key: str, text: Text) -> None:
         """Add a message of the session that is being read, or change it."""
@@ -191,9 +198,9 @@ class Sink:
         return (row.prose, row.tool) != (said, wrote)
 
 
-def _unique_key(text: Text, number: int) -> str:
+def _unique_key(message_id: str, number: int) -> str:
     """What a message is known by among those of its session; ids may repeat."""
-    return f"{text.message_id}\0{number}" if number else text.message_id
+    return f"{message_id}\0{number}" if number else message_id
 
 
 def _utf8(text: str) -> bytes:

@@ -22,8 +22,9 @@ class Hashes:
 
     __slots__ = ("_fresh", "_settled")
 
-    def __init__(self, found: Iterable[int] = ()) -> None:
-        self._settled = array("q")
+    def __init__(self, found: Iterable[int] = (), settled: array[int] | None = None) -> None:
+        """`settled`: others, in order, which is nobody's to change."""
+        self._settled = array("q") if settled is None else settled
         self._fresh: set[int] = set()
         coming = iter(found)
         while some := set(islice(coming, _TOGETHER)):
@@ -51,18 +52,8 @@ class Hashes:
         self._settle({*self._fresh, *some})
 
     def copy(self) -> Hashes:
-        """Another one, to which others may be added."""
-        other = Hashes()
-        other._settled, other._fresh = self._settled, set(self._fresh)
-        return other
-
-    def packed(self) -> Hashes:
-        """The same, to be kept: none of them is an object of its own."""
-        other = Hashes()
-        other._settled = self._settled
-        if self._fresh:
-            other._settle(self._fresh)
-        return other
+        """Another one, to which others may be added; until then none of them is an object of its own."""
+        return Hashes(self._fresh, self._settled)
 
     def _settle(self, some: set[int]) -> None:
         # A list of all, to sort, would take five times as much as they do. An array is never changed:

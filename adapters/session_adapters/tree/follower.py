@@ -17,8 +17,10 @@ from session_adapters.tree.builder import TreeBuilder
 from session_adapters.tree.file import TreeStore
 from session_adapters.tree.transcript import TreeTranscript
 
-__all__ = ["BranchFollower", "BranchReader", "branched_texts", "goes_on"]
+__all__ = ["SWEEP", "BranchFollower", "BranchReader", "branched_texts", "goes_on"]
 
+SWEEP = 64 << 10
+"""Bytes that are read together: nothing of them is kept."""
 _ASKING = 16
 """Messages with calls without a result that are kept: results are linked to them when they come."""
 
@@ -142,7 +144,7 @@ def _texts_of_branches(session_id: str, transcript: TreeTranscript, builder: Tre
     at, end = -1, 0
     while at != end:  # `read_on` ends where it began when nothing is left
         first, at = len(builder.messages), end
-        end = transcript.read_on(builder, at)
+        end = transcript.read_on(builder, at, SWEEP)
         yield from texts_of(session_id, builder.messages, first, before=called)
         fresh = builder.messages[first:]
         called.update((call.tool_call_id, of_call(call)) for one in fresh for call in one.tool_calls)

@@ -22,9 +22,6 @@ from session_adapters.tree.paths import common_prefix
 
 __all__ = ["TreeTranscript"]
 
-_PART = PAGE // 4
-"""Bytes that are read together where all of a branch is read and nothing of it kept."""
-
 
 class TreeTranscript(Transcript):
     """See the module. `paths` are all files of the session, in the order in which they count."""
@@ -140,10 +137,10 @@ class TreeTranscript(Transcript):
             for one in some:
                 builder.take(*one)
 
-    def read_on(self, builder: TreeBuilder, start: int) -> int:
-        """Give `builder` a part of the shown branch, loaded or not, from position `start` on; where that ends: there
-        too, if nothing is left. Raises `OSError`."""
-        stop, room = start, _PART
+    def read_on(self, builder: TreeBuilder, start: int, room: int) -> int:
+        """Give `builder` what comes on the shown branch from position `start` on, loaded or not, `room` bytes or so;
+        where that ends: there too, if nothing is left. Raises `OSError`."""
+        stop = start
         while stop < len(self._path) and room > 0:
             room -= self.file.spots.length(self._path[stop])
             stop += 1
@@ -319,17 +316,16 @@ class TreeTranscript(Transcript):
     def aside(self, text: int) -> list[Message]:
         """What was said on branches that are not shown, in the order of the file. Of what is shown, `text` bytes
         count too."""
-        left_out = bytearray(len(self.file.tree))  # a set of a long branch would take a hundred times as much
+        shown = bytearray(len(self.file.tree))  # a set of a long branch would take a hundred times as much
         for index in self._path:
-            left_out[index] = True
-        return self._said(left_out, text)
+            shown[index] = True
+        return self._said(shown, text)
 
     def every_branch(self) -> list[Message]:
         """See `Transcript.every_branch`. Raises `OSError`."""
         return self._said(bytes(len(self.file.tree)))
 
     def _said(self, left_out: Sequence[int], text: int = 0) -> list[Message]:
-        """`left_out` says it of each node."""
         tree, builder = self.file.tree, self.new_builder()
         builder.text = text
         with self.file.reading() as shown:

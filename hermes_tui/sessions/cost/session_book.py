@@ -50,7 +50,7 @@ def book_of(
         account.take(copies)
         rows += account.rows(session.unified_id, origin_of(session))
         marks = Hashes((*marks, *account.met))
-    return SessionBook(facts, packs, whole.cost, tuple(rows), marks.packed(), settled)
+    return SessionBook(facts, packs, whole.cost, tuple(rows), marks.copy(), settled)
 
 
 def _own(

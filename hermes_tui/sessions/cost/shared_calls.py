@@ -1,4 +1,7 @@
-"""Which sessions have model calls that another session has, too: forks, resumed sessions, copies of files."""
+"""Which sessions have model calls that another one has, too.
+
+Forks have those of what they copied, and so have sessions that were resumed, and copies of files.
+"""
 
 from __future__ import annotations
 

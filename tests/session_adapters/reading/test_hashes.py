@@ -20,14 +20,16 @@ def test_it_has_what_it_was_given(first: list[int], more: list[int], others: lis
         held.add(one)
         known.add(one)
     new = set(others) - known
-    packed, copied = held.packed(), held.copy()
+    copied, other = held.copy(), held.copy()
     held.update(new)
+    for one in others:
+        other.add(one)
     assert sorted(held) == sorted(known | new)
     assert len(held) == len(known | new)
     assert all(one in held for one in others)
-    for kept in (packed, copied):  # whatever became of the one that they are of
-        assert sorted(kept) == sorted(known)
-        assert all((one in kept) == (one in known) for one in (*first, *more, *others))
+    assert sorted(other) == sorted(known | new)
+    assert sorted(copied) == sorted(known)  # whatever became of the one that it is of
+    assert all((one in copied) == (one in known) for one in (*first, *more, *others))
 
 
 def test_it_has_many_in_few_bytes() -> None:

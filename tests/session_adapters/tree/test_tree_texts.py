@@ -14,7 +14,7 @@ from pi_lines import answered, asked, entry, write_pi
 from session_adapters.base import Environment
 from session_adapters.pi import PiAdapter
 from session_adapters.reading.searchable import Text
-from session_adapters.tree import transcript
+from session_adapters.tree import follower
 from session_adapters.tree.builder import TreeBuilder
 
 KINDS = st.sampled_from(("prompt", "answer", "call", "result", "old result", "nameless", "aside"))
@@ -57,7 +57,7 @@ def entries_of(kinds: list[str]) -> list[dict[str, Any]]:
 
 
 def texts_of(home: Path, page: int, monkeypatch: pytest.MonkeyPatch) -> list[Text]:
-    monkeypatch.setattr(transcript, "_PART", page)
+    monkeypatch.setattr(follower, "SWEEP", page)
     adapter = PiAdapter(Environment(home=home))
     (source,) = adapter.sources(print)
     return list(adapter.session_texts(source, "a"))

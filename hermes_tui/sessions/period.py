@@ -19,8 +19,9 @@ _TICK = timedelta(microseconds=1)  # the end of a day is the first moment of the
 def parse_when(text: str, now: datetime) -> datetime | date:
     """The moment or the day meant by `text`; `now` is aware, in the local zone.
 
-    `today`, `yesterday`, `7d`, `2w`, `1mo` (30 days), `1y` and `2026-11-21` are days; `30m` (minutes, as the list
-    tells ages), `12h` and ISO 8601 with a time are moments. Raises `ValueError`.
+    `today`, `yesterday`, `7d`, `2w`, `1mo` (30 days), `1y` and ISO 8601 without a time (`2026-11-21`, `20261121`,
+    `2026-W47-6`) are days; `30m` (minutes, as the list tells ages), `12h` and ISO 8601 with a time are moments.
+    Raises `ValueError`.
     """
     text = text.strip().lower()
     try:
@@ -40,7 +41,7 @@ def period(text: str, now: datetime) -> tuple[datetime, datetime]:
         found = _CALENDAR.fullmatch(text)
         if found:
             return _calendar(int(found[1]), found[2], found[3])
-        meant = _when(_completed(text), now)
+        meant = _iso_day(text) or _when(_completed(text), now)
     except (ValueError, OverflowError) as error:
         raise _no_date(text) from error
     if isinstance(meant, datetime):
@@ -61,9 +62,15 @@ def _when(text: str, now: datetime) -> datetime | date:
         return now - timedelta(minutes=int(back[1]) * _MINUTES[back[2]])
     if back:
         return now.date() - timedelta(days=int(back[1]) * _DAYS[back[2]])
-    if re.fullmatch(r"\d{4}-\d\d-\d\d", text):
-        return date.fromisoformat(text)
-    return datetime.fromisoformat(text.upper())
+    return _iso_day(text) or datetime.fromisoformat(text.upper())
+
+
+def _iso_day(text: str) -> date | None:
+    """The day, in any form that ISO 8601 has for one; `datetime` takes each for the midnight that it begins with."""
+    try:
+        return date.fromisoformat(text.upper())
+    except ValueError:
+        return None
 
 
 def _completed(text: str) -> str:

@@ -26,6 +26,9 @@ NOW = datetime(2026, 11, 21, 10, 30, tzinfo=UTC)
         ("12h", NOW - timedelta(hours=12)),
         ("30m", NOW - timedelta(minutes=30)),
         ("2026-01-02", date(2026, 1, 2)),
+        ("20260102", date(2026, 1, 2)),
+        ("2026-w01-5", date(2026, 1, 2)),
+        ("20260102T03", datetime(2026, 1, 2, 3)),
         ("2026-01-02T03:04", datetime(2026, 1, 2, 3, 4)),
         ("2026-01-02t03:04:05z", datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)),
         ("2026-01-02 03:04+02:00", datetime(2026, 1, 2, 1, 4, tzinfo=UTC)),
@@ -51,7 +54,9 @@ def test_nothing_else_is_raised(text: str) -> None:
         assert "is no date" in str(error)
 
 
-@pytest.mark.parametrize("text", ["7d", "2w", "1mo", "30m", "yesterday", "2026-01-02", "2026-01-02T03:04", "12h"])
+@pytest.mark.parametrize(
+    "text", ["7d", "2w", "1mo", "30m", "yesterday", "2026-01-02", "20260102", "2026-W01-5", "2026-01-02T03:04", "12h"]
+)
 def test_what_is_typed_in_full_is_the_same_for_options_and_for_the_box(text: str) -> None:
     first, last = period(text, NOW)
     meant = parse_when(text, NOW)

@@ -238,6 +238,25 @@ def test_options_that_make_no_sense_are_refused(capsysbinary: pytest.CaptureFixt
     code, _, err = run(capsysbinary, HOME, "browse", "--limit", "-3")
     assert code == 2
     assert "not -3" in err
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("--around", "m", "--context"),
+        ("--around", "m", "--strategy", "buffer_window:1"),
+        ("--system-prompt", "--around", "m"),
+        ("--system-prompt", "--context"),
+        ("--system-prompt", "--strategy", "buffer_window:1"),
+        ("--system-prompt", "--format", "jsonl"),
+    ],
+)
+def test_options_of_which_one_would_do_nothing_are_refused(
+    capsysbinary: pytest.CaptureFixture[bytes], options: tuple[str, ...]
+) -> None:
+    code, out, err = run(capsysbinary, HOME, "show", "claude:x", *options)
+    assert code == 2
+    assert options[0] in err + out  # with a format for programs, the error is in it
     assert run(capsysbinary, HOME, "browse", "--limit", "0")[:2] == (0, "")
 
 

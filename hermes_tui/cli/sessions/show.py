@@ -67,6 +67,12 @@ def show(
         raise click.UsageError("--window goes with --around MESSAGE", context)
     if around is not None and redactor is not None:  # its texts are cut, and half a key is not known for one
         raise click.UsageError("--redact goes with whole sessions, not with --around", context)
+    if around is not None and (seen or strategy is not None):
+        raise click.UsageError("--context and --strategy go with whole sessions, not with --around", context)
+    if system_prompt and (around is not None or seen or strategy is not None or form != "markdown"):
+        raise click.UsageError(
+            "--system-prompt prints that text alone: of the options only --redact goes with it", context
+        )
     manager = manager_of(context.find_root().obj.home)
     agent, session_id = split_name(manager, agent, session_id, context)
     if system_prompt:

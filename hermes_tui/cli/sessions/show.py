@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 from click.core import ParameterSource
 
-from hermes_tui.cli import stdout
+from hermes_tui.cli import stderr, stdout
 from hermes_tui.cli.home_option import manager_of
 from hermes_tui.cli.sessions.context import only_seen, strategy_option
 from hermes_tui.cli.sessions.redact_option import redact_option, say_masked
@@ -81,6 +81,8 @@ def show(
 
         text = plain(prompt_of(summary_named(manager, agent, session_id)))
         stdout.write(f"{redactor.text(text) if redactor is not None else text}\n" if text else "")
+        if not text:
+            stderr.say("hermes-tui: no system prompt is kept for this session")
         say_masked(redactor)
         return
     if around is not None:

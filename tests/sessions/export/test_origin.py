@@ -86,7 +86,7 @@ def test_show_says_where_with_whom_and_why_it_ended(demo: HermesDemo, capfd: pyt
 def test_a_system_prompt_alone_as_text(demo: HermesDemo, capfd: pytest.CaptureFixture[str]) -> None:
     [(session,)] = demo.sql("SELECT id FROM sessions ORDER BY id LIMIT 1")
     show = ("sessions", "show", "hermes", session, "--system-prompt")
-    assert run(demo.home, capfd, *show)[:2] == (0, "")
+    assert run(demo.home, capfd, *show) == (0, "", "hermes-tui: no system prompt is kept for this session\n")
     demo.sql("UPDATE sessions SET system_prompt = ? WHERE id = ?", PROMPT, session)
     assert run(demo.home, capfd, *show)[:2] == (0, "You are Hermes.\nBe brief.\u2407\n")
     spender = Spender(demo.home)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import date, datetime, time, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from functools import lru_cache
 from typing import Any, Literal, TypeVar, get_args
 
@@ -99,12 +99,21 @@ def matches(summary: SessionSummary, options: ListOptions) -> bool:
 def _start(moment: datetime | date) -> datetime:
     if not isinstance(moment, datetime):
         moment = datetime.combine(moment, time.min)
-    return moment.astimezone()
+    return _aware(moment)
+
+
+def _aware(moment: datetime) -> datetime:
+    """In a zone, the local one where it names none. Within a day of the first or the last moment there is, that one:
+    another zone may have no such time, and sessions lie between."""
+    try:
+        return moment.astimezone()
+    except (OverflowError, ValueError):
+        return (datetime.min if moment.year == 1 else datetime.max).replace(tzinfo=UTC)
 
 
 def _within(created: datetime, until: datetime | date) -> bool:
     if isinstance(until, datetime):
-        return created <= until.astimezone()
+        return created <= _aware(until)
     if until == date.max:
         return True
     return created < _start(until + timedelta(days=1))

@@ -91,6 +91,25 @@ def test_l_5_order_does_not_depend_on_the_order_of_reading(order: list[int], sor
     assert select([rows[number] for number in order], options, "/") == select(rows, options, "/")
 
 
+@pytest.mark.parametrize("zone", ["UTC", "Asia/Tokyo", "America/New_York"])
+def test_the_first_and_the_last_moment_there_is(
+    tiny_home: TinyHome, manager: SessionManager, monkeypatch: pytest.MonkeyPatch, zone: str
+) -> None:
+    monkeypatch.setenv("TZ", zone)
+    time.tzset()
+    tiny_home.add("one")
+    far = (timezone(timedelta(hours=14)), timezone(timedelta(hours=-14)), None)
+    firsts = (date.min, *(datetime.min.replace(tzinfo=one) for one in far))
+    lasts = (date.max, *(datetime.max.replace(tzinfo=one) for one in far))
+    try:
+        for first, last in zip(firsts, lasts, strict=True):
+            assert ids(manager.list("tiny", since=first, until=last)) == ["one"]
+            assert manager.list("tiny", until=first) == manager.list("tiny", since=last) == []
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+
+
 def test_l_6_since_and_until_are_inclusive_on_creation(tiny_home: TinyHome, manager: SessionManager) -> None:
     for number in range(4):
         tiny_home.add(f"s{number}", at=START + timedelta(hours=number), turns=200)

@@ -42,12 +42,12 @@ def period(text: str, now: datetime) -> tuple[datetime, datetime]:
         if found:
             return _calendar(int(found[1]), found[2], found[3])
         meant = _iso_day(text) or _when(_completed(text), now)
+        if isinstance(meant, datetime):
+            moment = meant.astimezone()  # of the first and last years, some zone has no such time
+            return moment, moment
+        return _days(meant, 1)
     except (ValueError, OverflowError) as error:
         raise _no_date(text) from error
-    if isinstance(meant, datetime):
-        moment = meant.astimezone()
-        return moment, moment
-    return _days(meant, 1)
 
 
 def _no_date(text: str) -> ValueError:

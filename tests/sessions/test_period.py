@@ -54,6 +54,12 @@ def test_nothing_else_is_raised(text: str) -> None:
         assert "is no date" in str(error)
 
 
+@pytest.mark.parametrize("text", ["0001-01-01T00:00+14:00", "9999-12-31T23:59-14:00", "0001-01-01", "9999-12-31"])
+def test_a_time_that_has_no_local_one_is_no_date_to_search_for(text: str) -> None:
+    with pytest.raises(ValueError, match="is no date"):
+        period(text, NOW)
+
+
 @pytest.mark.parametrize(
     "text", ["7d", "2w", "1mo", "30m", "yesterday", "2026-01-02", "20260102", "2026-W01-5", "2026-01-02T03:04", "12h"]
 )

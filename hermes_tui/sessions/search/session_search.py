@@ -63,7 +63,7 @@ def session_search(
     query: str = "",
     *,
     session_id: str = "",
-    around_message_id: str | int = "",
+    around_message_id: str | int | None = None,
     window: int | None = None,
     limit: int | None = None,
     agent: str | None = None,
@@ -91,7 +91,8 @@ def session_search(
             raise ValidationError(f"{name} must be a whole number from 0 up, not {number!r}")
     if agent is not None and agent not in manager.agents:
         raise ValidationError(f"no agent is called {agent!r}; known are {', '.join(manager.agents)}")
-    if around_message_id != "" and not session_id:
+    anchor = str(around_message_id) if around_message_id is not None else ""  # None: that of a title that was found
+    if anchor and not session_id:
         raise ValidationError("around_message_id goes with the session_id of the session that has it")
     if refresh:
         manager.catalogue.refresh(None if agent is None else (agent,))
@@ -101,8 +102,8 @@ def session_search(
 
     shown = _Shown(redactor, budget, offset)
     summary = find_session(manager, session_id, may) if session_id else None
-    if summary is not None and (around_message_id != "" or not query.strip()):
-        return shown.page(manager, summary, str(around_message_id), _SCROLLED if window is None else window)
+    if summary is not None and (anchor or not query.strip()):
+        return shown.page(manager, summary, anchor, _SCROLLED if window is None else window)
     if not query.strip():
         begun = ListOptions(since=since, limit=None)
         listed = _BROWSED if limit is None else limit
@@ -110,8 +111,7 @@ def session_search(
         return BrowsedSessions(results=tuple(map(shown.entry, found)))
     options = SearchOptions(role=role, since=since, sort=sort, limit=_FOUND if limit is None else limit)
     wanted = sees if agent is None else lambda one: agent == one.agent and (sees is None or sees(one))
-    only = summary.unified_id if summary is not None else None
-    chosen = wanted if only is None else lambda one: one.unified_id == only
+    chosen = wanted if summary is None else lambda one: one.unified_id == summary.unified_id
     answer = manager.searches.rank(query, options, chosen, hidden)
     if answer is None:
         return DiscoveredSessions()

@@ -17,6 +17,7 @@ from claude_lines import ClaudeHome
 from hermes_tui.errors import HermesTuiError, SessionNotFound, ValidationError
 from hermes_tui.redact import Redactor
 from hermes_tui.sessions.manager import SessionManager
+from hermes_tui.sessions.marks import MarkChange
 from hermes_tui.sessions.query import parse
 from hermes_tui.sessions.search.excerpt import messages_around
 from hermes_tui.sessions.search.model import BrowsedSessions, DiscoveredSessions, ScrolledMessages, SearchOptions
@@ -78,6 +79,18 @@ def test_discovery_tells_goal_match_and_resolution(tmp_path: Path) -> None:
     names = set(json.loads(msgspec.json.encode(found)))
     assert names >= {"session_id", "snippet", "bookend_start", "messages", "bookend_end"}
     assert names >= {"messages_before", "messages_after", "title", "when", "match_message_id", "matched_role"}
+
+
+def test_what_is_found_by_its_title_alone_is_scrolled_as_any_other(tmp_path: Path) -> None:
+    home = ClaudeHome(tmp_path)
+    path = home.session("hello", turns=2)
+    manager = SessionManager(Environment(home=tmp_path), cache_dir=tmp_path / "cache", agents=["claude"])
+    unified = f"claude:{path.stem}"
+    manager.marks.change([unified], MarkChange(name="Zeppelin"))
+    (found,) = discover(manager, "Zeppelin").results
+    assert (found.session_id, found.matched_role, found.match_message_id) == (unified, "session_title", None)
+    page = session_search(manager, session_id=unified, around_message_id=found.match_message_id)
+    assert page == scroll(manager, unified)  # as where none is named
 
 
 def test_scrolling_by_the_last_message_goes_through_the_whole_session(every: SessionManager) -> None:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Sequence
+from contextlib import suppress
 from datetime import UTC, date, datetime, timedelta
 from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
 from hermes_tui.attention.panes import parents_of
+from hermes_tui.errors import ValidationError
 from hermes_tui.sessions.catalogue.options import ListOptions, matches
 from hermes_tui.sessions.manager import SessionManager
 from session_adapters.model import SessionSummary
@@ -50,11 +52,16 @@ class Scope:
         ancestors: Sequence[int] | None = None,
     ) -> None:
         """Only sessions that were started in `cwd` or below it, and `since` then. `directory` is where the server
-        runs and `ancestors` are the processes that started it; None: this process's own."""
+        runs and `ancestors` are the processes that started it; None: this process's own. Raises `ValidationError`."""
         self._manager = manager
-        self._cwd = None if cwd is None else os.path.realpath(cwd)
+        try:
+            self._cwd = None if cwd is None else os.path.realpath(cwd)
+        except OSError as error:
+            raise ValidationError(f"{str(cwd)!r} is no directory: the working directory is gone") from error
         self._options = ListOptions(since=since, limit=None)
-        self._directory = os.path.realpath(directory or Path.cwd())
+        self._directory = ""
+        with suppress(OSError):  # removed since: then no session is known by where it runs
+            self._directory = os.path.realpath(directory or Path.cwd())
         self._ancestors = ancestors
         self.client = ""
         """As the client names itself."""

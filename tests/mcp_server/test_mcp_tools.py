@@ -15,6 +15,7 @@ import pytest
 from mcp import Client
 
 from claude_lines import ClaudeHome
+from hermes_tui.errors import ValidationError
 from hermes_tui.mcp.schemas import TOOLS
 from hermes_tui.mcp.scope import Scope
 from hermes_tui.mcp.server import make_server
@@ -219,6 +220,17 @@ async def test_a_directory_is_known_however_it_is_spelled(tmp_path: Path) -> Non
         scope = Scope(manager, ancestors=(), cwd=spelled)
         async with Client(make_server(AgentTools(manager, scope), scope)) as client:
             assert [one["title"] for one in (await ask(client))["results"]] == ["Here"]
+
+
+async def test_a_server_in_a_directory_that_was_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ClaudeHome(tmp_path).session("Here")
+    manager = SessionManager(Environment(home=tmp_path), cache_dir=tmp_path / "cache", indexed=False)
+    monkeypatch.setattr(os, "getcwd", Mock(side_effect=FileNotFoundError))
+    scope = Scope(manager, ancestors=())
+    async with Client(make_server(AgentTools(manager, scope), scope)) as client:
+        assert [one["title"] for one in (await ask(client))["results"]] == ["Here"]
+    with pytest.raises(ValidationError, match="the working directory is gone"):
+        Scope(manager, cwd=Path())
 
 
 async def test_the_session_that_asks_is_left_out(tmp_path: Path) -> None:

@@ -166,7 +166,7 @@ class Shelf:
         return self.adapter
 
 
-def planned(tmp_path: Path, command: NativeCommand, verb: Any = "resume", cwd: Path | None = None) -> Start:
+def planned(tmp_path: Path, command: NativeCommand, verb: Any = "resume", cwd: str | Path | None = None) -> Start:
     adapter = Abled(Environment(home=tmp_path))
     adapter.command = command
     summary = SessionSummary(agent="tiny", session_id="one", live=True)
@@ -191,6 +191,21 @@ def test_where_it_runs_when_the_session_does_not_say(tmp_path: Path, monkeypatch
     start = planned(tmp_path, NativeCommand(argv=("tiny", "one")))
     assert start.cwd == str(tmp_path)
     assert "does not say where it was held" in start.warnings[0]
+
+
+@pytest.mark.parametrize("chosen", [None, "below"])
+def test_a_working_directory_that_was_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, chosen: str | None
+) -> None:
+    (gone := tmp_path / "gone").mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    start = planned(tmp_path, NativeCommand(argv=("tiny", "one")), cwd=chosen)
+    (said,) = [one.text for one in start.obstacles if one.kind == "directory"]
+    assert "the working directory is gone" in said and said.endswith("; choose another")
+    assert start.line.startswith("cd -- ")
+    own = planned(tmp_path, NativeCommand(argv=("tiny", "one"), cwd=str(tmp_path)))
+    assert (own.cwd, [one for one in own.obstacles if one.kind == "directory"]) == (str(tmp_path), [])
     # A path that is not absolute means nothing to us.
     (tmp_path / "here").mkdir()
     relative = planned(tmp_path, NativeCommand(argv=("tiny", "one"), cwd="here"))

@@ -30,6 +30,8 @@ STORE_VARIABLES = (
 """Variables that tell agents where their stores are. A session that was found in another home is of no use to a
 program that looks into this one."""
 
+_GONE = "the working directory is gone"
+
 
 class Obstacle(NamedTuple):
     """Why it cannot be started as it is."""
@@ -174,7 +176,11 @@ def _directory(
     """Where to run, what is wrong with it, and what to know about it."""
     own = command.cwd
     if chosen is not None:
-        directory = os.path.abspath(adapter.environment.expand(str(chosen)))  # noqa: PTH100  (links stay)
+        directory = str(adapter.environment.expand(str(chosen)))
+        try:
+            directory = os.path.abspath(directory)  # noqa: PTH100  (links stay)
+        except OSError:
+            return directory, Obstacle("directory", f"{_GONE}, and {directory} with it; choose another"), []
         if not Path(directory).is_dir():
             return directory, Obstacle("directory", f"{directory} is not a directory; choose another"), []
         if own is None or os.path.realpath(own) == os.path.realpath(directory):
@@ -186,7 +192,11 @@ def _directory(
             )
         return directory, None, [warning]
     if own is None:
-        directory = str(Path.cwd())
+        try:
+            directory = str(Path.cwd())
+        except OSError:
+            unsaid = "the session does not say where it was held"
+            return ".", Obstacle("directory", f"{unsaid}, and {_GONE}; choose another"), []
         return directory, None, [f"The session does not say where it was held: it goes on in {directory}"]
     if not Path(own).is_absolute() or not Path(own).is_dir():
         return own, Obstacle("directory", f"its directory {own} is gone; choose another"), []

@@ -211,6 +211,21 @@ def test_a_monstrous_id_widens_no_other_row(tiny_home: TinyHome, cli: Cli, monke
     assert any("short" in line and "A title" in line for line in lines)
 
 
+def test_the_long_id_of_a_helper_takes_no_titles_away(
+    tiny_home: TinyHome, cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    uuid = "18ac843d-6120-4cf1-bce4-05fa270c55f2"
+    tiny_home.add(uuid, title="Mails end up in spam")
+    tiny_home.add(f"{uuid}:{uuid}", title="Templates without text")
+    for columns in (80, 100, 132):
+        monkeypatch.setenv("COLUMNS", str(columns))
+        lines = cli("sessions", "list", "tiny").out.splitlines()
+        assert max(map(width_of, lines)) <= columns
+        assert "Mails end up in spam" in lines[1] + lines[2]
+        assert any(f"{uuid}:{uuid}" in line for line in lines)
+        assert lines[0].endswith("TITLE")
+
+
 def test_an_empty_table_says_so(cli: Cli) -> None:
     answer = cli("sessions", "list", "tiny")
     assert answer.out == "(no sessions)\n"

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Sequence
 from datetime import datetime
 from pathlib import PurePath
 
-from hermes_tui.cells import pad, width_of
+from hermes_tui.cells import fit, pad, width_of
 from hermes_tui.display import PIN, age, count, money, safe
 from session_adapters.model import SessionSummary
 
@@ -21,8 +21,9 @@ _MOST = (10, 44, 3, 4, 6, 6, 10, 22, 10, 16, 0)
 """Cells per column at most; 0 takes the rest of the line."""
 _GAP = "  "
 _TITLE_LEAST = 20
-_ID_MOST = 72
-"""Cells. A longer id than any agent makes sticks out of its own row alone."""
+_ID_MOST, _ID_NARROW = 80, 40
+"""Cells, and those on a terminal that has not room for all columns. A longer id sticks out of its own row alone: that
+of one helper would take the titles of all others away."""
 
 
 def session_table(
@@ -37,8 +38,9 @@ def session_table(
     unified ids of those whose cost is not added up yet, which is shown as `…`. `tokens`: with their number. The
     source is told where not all were held in a terminal.
 
-    On a narrow terminal columns are left out, the least telling first. Ids are never cut, for they are what the
-    next command needs: where not even agent, id and age fit, a line is wider.
+    On a narrow terminal long ids have no column as wide as they are, and columns are left out, the least telling
+    first. Ids are never cut, for they are what the next command needs: where not even agent and id fit, a line is
+    wider.
     """
     if not sessions:
         yield "(no sessions)"
@@ -48,26 +50,40 @@ def session_table(
         max(width_of(_HEAD[column]), *(min(width_of(row[column]), _MOST[column] or 200) for row in rows))
         for column in range(len(_HEAD))
     ]
-    widths[1] = max([widths[1], *(min(width_of(row[1]), _ID_MOST) for row in rows)])
     away = () if tokens else (_TOKENS,)
     if all(one.source in (None, "cli") for one in sessions):
         away = (*away, _SOURCE)
     columns = [column for column in range(len(_HEAD)) if column not in away]
-    for optional in (None, *_LEAST_FIRST):  # until the rest fits beside a readable title, which takes what is left
-        if optional in columns:
-            columns.remove(optional)
-        used = sum(widths[column] + len(_GAP) for column in columns[:-1])
-        if width - used >= min(_TITLE_LEAST, widths[-1]):
-            break
-    widths[-1] = max(0, min(widths[-1], width - used))
+    _fit_into(width, columns, widths, [width_of(row[1]) for row in rows])
     for row in (_HEAD, *rows):
-        cells = [
-            row[column]
-            if column == 1 and width_of(row[column]) > widths[column]
-            else pad(row[column], widths[column], right=column in _RIGHT)
-            for column in columns
-        ]
-        yield _GAP.join(cells).rstrip()
+        lead, *others = (
+            pad(row[column], widths[column], right=column in _RIGHT) for column in columns if column != 1
+        )
+        named = f"{lead}{_GAP}{row[1]}"
+        if width_of(row[1]) <= widths[1]:
+            yield _GAP.join((f"{lead}{_GAP}{pad(row[1], widths[1])}", *others)).rstrip()
+        else:
+            rest = fit(_GAP.join(others).rstrip(), width - width_of(named) - len(_GAP))
+            yield f"{named}{_GAP}{rest}".rstrip()
+
+
+def _fit_into(width: int, columns: list[int], widths: list[int], ids: Sequence[int]) -> None:
+    """Set the widths of ids and titles, and take columns away, until the rest fits beside a readable title."""
+
+    def left() -> int:
+        """Cells beside all columns but the title."""
+        return width - sum(widths[column] + len(_GAP) for column in columns[:-1])
+
+    title = min(_TITLE_LEAST, widths[-1])
+    for most in (_ID_MOST, _ID_NARROW):
+        usual = [one for one in ids if one <= most] or [min(*ids, _ID_MOST)]
+        widths[1] = max(len(_HEAD[1]), *usual)
+        if left() >= title:
+            break
+    for optional in _LEAST_FIRST:
+        if left() < title and optional in columns:
+            columns.remove(optional)
+    widths[-1] = max(0, min(widths[-1], left()))
 
 
 def title_text(one: SessionSummary) -> str:

@@ -171,9 +171,7 @@ def _narrate(outcome: Outcome) -> None:
         else f"{outcome.total} conversations"
     )
     shown = f", the first {len(outcome.results)} are shown" if len(outcome.results) < outcome.total else ""
-    coverage = outcome.coverage
-    searched = coverage if coverage.sources or not outcome.total else "by what the list of sessions says"
-    stderr.say(f"hermes-tui: {found} found{shown}; {searched}")
+    stderr.say(f"hermes-tui: {found} found{shown}; {outcome.coverage.beside(outcome.total)}")
 
 
 def _say_gaps(outcome: Outcome, index: IndexService) -> None:

@@ -195,6 +195,10 @@ class SearchCoverage(Struct, frozen=True, kw_only=True):
         """Still to be searched."""
         return max(0, self.sources - self.indexed - self.scanned)
 
+    def beside(self, found: int) -> str:
+        """The same, where so many conversations were found: a query of filters alone needs no source for that."""
+        return str(self) if self.sources or not found else "by what the list of sessions says"
+
     def __str__(self) -> str:
         """`indexed 94 %, rest scanned`."""
         if not self.sources:

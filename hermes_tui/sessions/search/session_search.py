@@ -127,7 +127,7 @@ def session_search(
         total=ranking.total,
         more=ranking.more,
         ranked=ranking.ranked,
-        coverage=str(ranking.coverage),
+        coverage=ranking.coverage.beside(ranking.total),
         problems=tuple(ranking.problems),
     )
 

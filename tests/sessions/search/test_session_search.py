@@ -301,6 +301,15 @@ def test_whole_words_inside_narrow_what_is_read(
     manager.index.close()
 
 
+def test_what_the_list_alone_answers_is_not_said_to_be_unsearched(tmp_path: Path) -> None:
+    ClaudeHome(tmp_path).session("Deploy the shop", turns=1)
+    manager = SessionManager(Environment(home=tmp_path), cache_dir=tmp_path / "cache", agents=["claude"])
+    found = discover(manager, "title:deploy")
+    assert (found.total, found.coverage) == (1, "by what the list of sessions says")
+    nothing = discover(manager, "title:elsewhere")
+    assert (nothing.total, nothing.coverage) == (0, "no session to search")
+
+
 def test_nothing_is_found_for_a_query_that_asks_for_nothing(manager: SessionManager) -> None:
     assert discover(manager, "()").results == ()
 

@@ -11,10 +11,11 @@ import click
 from msgspec.structs import asdict
 
 from hermes_tui.cells import pad, width_of
-from hermes_tui.cli import stdout
+from hermes_tui.cli import stderr, stdout
+from hermes_tui.cli.exit_codes import FAILURE, OK
 from hermes_tui.cli.home_option import environment_of
 from hermes_tui.display import safe
-from hermes_tui.errors import ValidationError
+from hermes_tui.errors import HermesTuiError, ValidationError
 
 if TYPE_CHECKING:
     from hermes_tui.memory.configuration import MemoryConfiguration
@@ -88,8 +89,11 @@ def recall(
 @_config
 @_json
 @click.pass_context
-def stats(context: click.Context, path: Path | None, as_json: bool) -> None:
-    """Say how much each agent keeps, and where."""
+def stats(context: click.Context, path: Path | None, as_json: bool) -> int:
+    """Say how much each agent keeps, and where.
+
+    A memory that cannot be read is named, with the reason, and the exit code is 1.
+    """
     from hermes_tui.memory.components import MemoryComponents
 
     configuration = _configuration(context, path)
@@ -97,26 +101,31 @@ def stats(context: click.Context, path: Path | None, as_json: bool) -> None:
     components = MemoryComponents(configuration, read_only=True)
     try:
         for agent in configuration.agents:
-            long_term = components.long_term(agent)
-            if long_term is None:
-                rows.append({"agent": agent})
-                continue
-            found = long_term.stats(agent)
-            rows.append({"agent": agent, "points": found.points, "store": found.store, "embedder": found.embedder})
+            try:
+                long_term = components.long_term(agent)
+                found = None if long_term is None else long_term.stats(agent)
+            except HermesTuiError as error:  # one dead server hides no other agent's memory
+                rows.append({"agent": agent, "problem": str(error)})
+            else:
+                rows.append({"agent": agent, **(asdict(found) if found is not None else {})})
     finally:
         components.shutdown()
     if as_json:
         stdout.write_json(rows)
-        return
-    _print(
-        ("AGENT", "POINTS", "EMBEDDER", "STORE"),
-        [
-            (one["agent"], f"{one['points']:,}", one["embedder"], one["store"])
-            if "points" in one
-            else (one["agent"], "—", "no long-term memory", "")
-            for one in rows
-        ],
-    )
+    else:
+        _print(("AGENT", "POINTS", "EMBEDDER", "STORE"), [_row(one) for one in rows])
+    problems = [one for one in rows if "problem" in one]
+    for one in problems:
+        stderr.say(f"hermes-tui: {safe(one['agent'])}: {safe(one['problem'])}")
+    return FAILURE if problems else OK
+
+
+def _row(one: dict[str, Any]) -> tuple[str, ...]:
+    """What is known of the memory of one agent."""
+    if "points" in one:
+        return (one["agent"], f"{one['points']:,}", one["embedder"], one["store"])
+    count, why = ("?", "cannot be read") if "problem" in one else ("—", "no long-term memory")
+    return (one["agent"], count, why, "")
 
 
 @contextmanager

@@ -85,6 +85,30 @@ def test_how_much_each_agent_keeps(cli: Callable[..., Any], home: Path) -> None:
     ]
 
 
+def test_a_dead_server_of_one_agent_hides_no_other(cli: Callable[..., Any], home: Path) -> None:
+    url = "http://127.0.0.1:1"  # nobody listens there
+    with (home / "config.yaml").open("a") as file:
+        file.write(
+            f"  dead: {{memory: {{longterm: {{backend: qdrant, qdrant: {{url: '{url}', collection: m}}}}}}}}\n"
+        )
+    ran = cli("--home", str(home), "memory", "stats")
+    assert ran.code == 1
+    assert [line.split()[:2] for line in ran.out.splitlines()[1:]] == [
+        ["assistant", "3"],
+        ["other", "0"],
+        ["silent", "—"],
+        ["dead", "?"],
+    ]
+    assert ran.err.startswith(f"hermes-tui: dead: The points in {url}, collection m were not counted")
+    found = json.loads(cli("--home", str(home), "memory", "stats", "--json").out)
+    assert [(one["agent"], one.get("points"), "problem" in one) for one in found] == [
+        ("assistant", 3, False),
+        ("other", 0, False),
+        ("silent", None, False),
+        ("dead", None, True),
+    ]
+
+
 @pytest.mark.parametrize(
     ("arguments", "reason"),
     [

@@ -13,7 +13,15 @@ from session_adapters.base import Environment
 if TYPE_CHECKING:
     from hermes_tui.sessions.manager import SessionManager
 
-__all__ = ["environment_of", "hurry", "is_known", "manager_of", "mention_problems", "mention_the_unread"]
+__all__ = [
+    "environment_of",
+    "hurry",
+    "is_known",
+    "manager_of",
+    "mention_problems",
+    "mention_the_unread",
+    "mention_wrong_settings",
+]
 
 READING = 2.5
 """Seconds of the processor's time."""
@@ -57,6 +65,14 @@ def mention_problems(manager: SessionManager, agent: str | None = None) -> None:
     problems = manager.catalogue.snapshot.problems
     if unread := sum(agent is None or one.agent in (agent, "hermes-tui") for one in problems):
         stderr.say(f"hermes-tui: {unread} could not be read or only in part; `hermes-tui doctor` says why")
+
+
+def mention_wrong_settings(manager: SessionManager) -> None:
+    """Say on standard error why no cost is estimated: what is shown without looks as if there were none."""
+    try:
+        _ = manager.costs
+    except ValidationError as error:
+        stderr.say(f"hermes-tui: no cost is estimated: {error}")
 
 
 def is_known(agent: str, agents: Sequence[str]) -> bool:

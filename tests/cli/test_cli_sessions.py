@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -245,3 +246,20 @@ def test_what_the_table_does_not_show_is_said_on_standard_error(tiny_home: TinyH
     unread = "hermes-tui: 1 could not be read or only in part; `hermes-tui doctor` says why\n"
     assert unread in ran.err
     assert cli("sessions", "list", "tiny", "--limit", "2", "--json").err == unread
+
+
+def test_wrong_settings_are_said_where_costs_are_missing(
+    tiny_home: TinyHome, cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else an unknown cost looks like none, and `--sort cost` gives another order."""
+    tiny_home.add("one")
+    settings = tmp_path / "settings.toml"
+    settings.write_text("[prices.m-1]\ninput = 1\n")
+    monkeypatch.setenv("HERMES_TUI_CONFIG", str(settings))
+    reason = f"hermes-tui: no cost is estimated: settings '{settings}': Object missing required field `output`"
+    for command in (("list",), ("list", "--sort", "cost", "--json"), ("show", "tiny:one"), ("export", "tiny:one")):
+        ran = cli("sessions", *command)
+        assert ran.code == 0
+        assert reason in ran.err, command
+    settings.write_text("[prices.m-1]\ninput = 1\noutput = 2\n")
+    assert "settings" not in cli("sessions", "list").err

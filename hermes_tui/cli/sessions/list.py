@@ -10,7 +10,7 @@ import click
 
 from hermes_tui.cli import stderr, stdout
 from hermes_tui.cli.filter_options import filter_options, source_option
-from hermes_tui.cli.home_option import hurry, manager_of, mention_problems, mention_the_unread
+from hermes_tui.cli.home_option import hurry, manager_of, mention_problems, mention_the_unread, mention_wrong_settings
 from hermes_tui.cli.sessions.table import session_table
 from hermes_tui.errors import ValidationError
 
@@ -88,3 +88,4 @@ def list_(
             late = f"{len(pending)} of these costs not added up yet (…)"
             stderr.say(f"hermes-tui: {late}; `hermes-tui cost report` does that")
     mention_problems(manager, agent)
+    mention_wrong_settings(manager)

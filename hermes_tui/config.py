@@ -61,9 +61,9 @@ class ContextWindow(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
     strategy: Literal["summary_buffer", "buffer_window", "token_window"] | None = None
     """How the window is cut: `summary_buffer`, `buffer_window` or `token_window`."""
-    size: int | None = None
+    size: Annotated[int, Meta(ge=1)] | None = None
     """Messages, for `buffer_window`."""
-    tokens: int | None = None
+    tokens: Annotated[int, Meta(ge=1)] | None = None
     """Tokens, for `summary_buffer` and `token_window`."""
 
 

@@ -76,6 +76,8 @@ def test_the_variable_names_another_file(tmp_path: Path, monkeypatch: pytest.Mon
         ("[prices.m]\ninput = nan\noutput = 2", "input"),
         ("[prices.m]\ninput = 1\noutput = 2\ncache_read = inf", "cache_read"),
         ('[context.hector]\nstrategy = "all"', "strategy"),
+        ('[context.hector]\nstrategy = "buffer_window"\nsize = -3', "size"),
+        ("[context.hector]\ntokens = 0", "tokens"),
         ('[attention]\nnotify = "loud"', "'loud' is no value of `attention.notify`; it is one of off, bell, osc9"),
         ("[attention]\nnotfy = 1", "`attention.notfy`; there is `attention.notify`"),
         ('notify = "bell"', "there is no setting `notify`; there is `attention.notify`"),

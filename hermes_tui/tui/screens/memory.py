@@ -146,7 +146,7 @@ def _layers(program: Program, summary: SessionSummary) -> list[Paragraph]:
     blocks += [_line("note", safe(note)) for note in session.notes]
     for name, value in {"state": session.raw.get("state"), **session.beside}.items():
         if value:
-            blocks.append(_line(safe(name), compact(json_text(value), _TEXT)))
+            blocks.append(_line(safe(name), _beginning(json_text(value))))
     kept = list(compress(session.messages, view.seen))
     blocks += [
         Paragraph(),
@@ -159,8 +159,14 @@ def _layers(program: Program, summary: SessionSummary) -> list[Paragraph]:
         blocks.append(_line("", f"… {counted(len(kept) - _SHOWN, 'earlier message')}", "faint"))
     for one in kept[-_SHOWN:]:
         said = one.content or (one.tool_calls[0].tool_name if one.tool_calls else "")
-        blocks.append(_line(one.role if one.kind == "message" else one.kind, compact(said, _TEXT)))
+        blocks.append(_line(one.role if one.kind == "message" else one.kind, _beginning(said)))
     return blocks
+
+
+def _beginning(text: str) -> str:
+    """As much of a text as is shown; `…` where there is more, for half a figure would be another one."""
+    shown = compact(text, _TEXT + 1)
+    return f"{shown[:_TEXT]}…" if len(shown) > _TEXT else shown
 
 
 def _line(label: str, text: str, style: str = "") -> Paragraph:
@@ -203,7 +209,7 @@ def _owned(summary: SessionSummary) -> Owned:
 def _told_points(found: SessionPoints, question: str, program: Program) -> list[Paragraph]:
     blocks = [_line("stored", f"{counted(found.total, 'point')} in {safe(found.store)}, by {safe(found.embedder)}")]
     if question:
-        blocks.append(_line("asked", compact(question, _TEXT), "accent"))
+        blocks.append(_line("asked", _beginning(question), "accent"))
         blocks += [_line(f"{one.score:.2f}", _point(one.point, program)) for one in found.recalled]
         if not found.recalled:
             blocks.append(_line("", "Nothing is recalled.", "faint"))
@@ -222,4 +228,4 @@ def _told_points(found: SessionPoints, question: str, program: Program) -> list[
 
 def _point(point: MemoryPoint, program: Program) -> str:
     when = f"{program.clock.local(point.time):%Y-%m-%d %H:%M} · " if point.time is not None else ""
-    return f"{when}{compact(point.content, _TEXT)}"
+    return f"{when}{_beginning(point.content)}"

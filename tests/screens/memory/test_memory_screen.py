@@ -15,7 +15,7 @@ from hermes_tui.memory import components as components_module
 from hermes_tui.tui.app import HermesApp
 from hermes_tui.tui.screens.memory import MemoryScreen
 from hermes_tui.tui.widgets.page import Page
-from memory_home import with_long_term_memory
+from memory_home import KEPT, with_long_term_memory
 from pilots import screen_text, toasts, until
 
 Program = Callable[..., object]
@@ -111,6 +111,19 @@ async def test_a_window_says_how_much_of_a_long_session_it_keeps(program: Progra
         assert "strategy|summary_buffer 3,000 (~/config.yaml)" in said(pilot)
         assert "keeps|sees 25 of 206 messages" in said(pilot)
         assert "|… 15 earlier messages" in said(pilot)
+
+
+async def test_a_text_that_is_cut_says_so(program: Program, store: Stored, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its last word would be another one: 471 for 4711."""
+    long, whole = "invoice 4711 " * 30, "x" * 240
+    monkeypatch.setitem(KEPT, ("assistant", "s1"), (long, whole))
+    home = with_long_term_memory(store("hector", "home"))
+    async with program(home) as pilot:  # type: ignore[attr-defined]
+        await go_to(pilot, "assistant/s1")
+        await pilot.press("H")
+        await until(pilot, lambda: "2 points in" in said(pilot))
+        assert f"user|2026-03-01 09:00 · {long[:240]}…" in said(pilot).splitlines()
+        assert f"user|2026-03-01 09:01 · {whole}" in said(pilot).splitlines()
 
 
 async def test_a_store_that_does_not_answer_hides_no_other_layer(

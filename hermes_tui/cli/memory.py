@@ -55,6 +55,8 @@ def list_points(
     """List what is kept of a session of an agent, the newest first."""
     with _opened(context, agent, path) as long_term:
         points = long_term.newest(agent, session, limit)
+        if not points:
+            _say_nothing_is_kept(long_term, agent, session)
     if as_json:
         stdout.write_json([asdict(one) for one in points])
     else:
@@ -78,6 +80,8 @@ def recall(
     """
     with _opened(context, agent, path) as long_term:
         found = long_term.recall(agent, session, question, limit)
+        if not found:
+            _say_nothing_is_kept(long_term, agent, session)
     if as_json:
         stdout.write_json([{"score": one.score, **asdict(one.point)} for one in found])
     else:
@@ -145,6 +149,12 @@ def _opened(context: click.Context, agent: str, path: Path | None) -> Iterator[L
         yield long_term
     finally:
         components.shutdown()
+
+
+def _say_nothing_is_kept(long_term: LongTermMemory, agent: str, session: str) -> None:
+    """Of a mistyped session there is nothing, and nothing else would tell why."""
+    if not long_term.stats(agent, session).points:
+        stderr.say(f"hermes-tui: nothing is kept of a session {safe(session)!r} of {safe(agent)}")
 
 
 def _configuration(context: click.Context, path: Path | None) -> MemoryConfiguration:

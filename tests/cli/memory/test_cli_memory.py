@@ -67,6 +67,17 @@ def test_what_an_agent_would_recall_is_said_with_scores(cli: Callable[..., Any],
     assert other.out == "[]\n", "another agent recalls nothing of it"
 
 
+@pytest.mark.parametrize("command", [("list",), ("recall", "Which database?")])
+def test_a_session_of_which_nothing_is_kept_is_named(
+    cli: Callable[..., Any], home: Path, command: tuple[str, ...]
+) -> None:
+    ran = cli("--home", str(home), "memory", command[0], "assistant", "s11", *command[1:])
+    assert (ran.code, len(ran.out.splitlines())) == (0, 1)
+    assert ran.err == "hermes-tui: nothing is kept of a session 's11' of assistant\n"
+    there = cli("--home", str(home), "memory", command[0], "assistant", "s1", *command[1:], "--limit", "0")
+    assert there.err == ""
+
+
 def test_how_much_each_agent_keeps(cli: Callable[..., Any], home: Path) -> None:
     ran = cli("--home", str(home), "memory", "stats", "--json")
     store = str(home / "data" / "vectors" / "hector_session_memory")

@@ -64,3 +64,16 @@ def test_marks_are_of_one_of_the_two(cli: Cli, home: str) -> None:
     found = json.loads(cli("--home", home, "sessions", "list", "hector", "--tag", "mine", "--json").out)
     assert [one["sessionId"] for one in found] == ["assistant/s1"]
     assert cli("--home", home, "sessions", "mark", "hector", "s1", "--tag", "mine").code == 8
+
+
+@pytest.mark.parametrize("agents", ["[{name: crew}]", "none"])
+def test_a_configuration_of_another_program_is_passed_over(cli: Cli, home: str, agents: str) -> None:
+    """Many have a `config.yaml`, and some a list of agents in it."""
+    own, other = Path(home, "hector.yaml"), Path(home, "config.yaml")
+    other.rename(own)
+    other.write_text(f"agents: {agents}\n")
+    ran = cli("--home", home, "sessions", "show", "hector", "assistant/s1", "--context")
+    assert ran.code == 0
+    assert f"({own})" in ran.err
+    assert f"--config {own}" in cli("--home", home, "sessions", "resume", "hector", "assistant/s1", "--print").out
+    assert cli("--home", home, "memory", "stats").out.startswith("AGENT")

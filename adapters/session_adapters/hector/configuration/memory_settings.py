@@ -85,7 +85,9 @@ def agents_of(data: bytes) -> dict[str, Any]:
         return {}
     value = read_yaml(data)
     agents = value.get("agents") if isinstance(value, dict) else None
-    found = {name: one.get("memory") for name, one in (agents or {}).items() if isinstance(one, dict)}
+    if not isinstance(agents, dict):  # another program's: a list in it, as some have
+        return {}
+    found = {name: one.get("memory") for name, one in agents.items() if isinstance(one, dict)}
     return {str(name): one if isinstance(one, dict) else {} for name, one in found.items()}
 
 

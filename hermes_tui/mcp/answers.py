@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from hermes_tui.mcp.budget import cleaned, longest_fit, shortened
+from hermes_tui.mcp.budget import MOST_BYTES, cleaned, longest_fit, shortened
 from hermes_tui.sessions.search.model import BrowsedSessions, DiscoveredSessions, ScrolledMessages
 from hermes_tui.sessions.search.session_search import LEAST, SHAPES
 
@@ -65,9 +65,9 @@ class _Texts:
         return found
 
 
-def _whole(found: Any) -> Any:
-    """What an answer is made of."""
-    return cleaned(_with_short_times(msgspec.to_builtins(found)))
+def _whole(found: Any, offset: int = 0) -> Any:
+    """What an answer is made of; of texts, also what follows `offset`."""
+    return cleaned(_with_short_times(msgspec.to_builtins(found)), 4 * MOST_BYTES + 2 * offset)
 
 
 def _with_short_times(value: Any) -> Any:
@@ -146,7 +146,7 @@ def discovered(found: DiscoveredSessions, said: Answer, budget: int) -> Answer:
 
 def scrolled(found: ScrolledMessages, said: Answer, budget: int, offset: int) -> Answer:
     """Scroll. The text of the anchor begins at `offset`."""
-    whole = _whole(found)
+    whole = _whole(found, offset)
     every = [one for one in whole.pop("messages", ()) if "id" in one]
     for one in every:
         if offset and one.get("anchor"):

@@ -30,21 +30,21 @@ def encoded(answer: Answer) -> bytes:
     return json.encode(answer)
 
 
-def cleaned(value: Any) -> Any:
-    """A value for an answer: texts without control characters and what deceives the eye, cut where nothing longer
-    fits; names that are too long to be handed on left out; empty things left out of objects."""
+def cleaned(value: Any, longest: int = 2 * MOST_BYTES) -> Any:
+    """A value for an answer: texts without control characters and what deceives the eye, cut to `longest` characters,
+    for nothing longer fits; names that are too long to be handed on left out; empty things left out of objects."""
     if isinstance(value, str):
-        return safe(value[: 2 * MOST_BYTES], keep_newlines=True)
+        return safe(value[:longest], keep_newlines=True)
     if isinstance(value, dict):
         # A tool's name is a key, and comes from a session.
         kept = {
-            safe(key[:_LONGEST_NAME]): cleaned(one)
+            safe(key[:_LONGEST_NAME]): cleaned(one, longest)
             for key, one in value.items()
             if not (key.endswith("id") and isinstance(one, str) and len(one) > _LONGEST_NAME)
         }
         return {key: one for key, one in kept.items() if one not in ("", None, [], {})}
     if isinstance(value, list | tuple):
-        return [cleaned(one) for one in value]
+        return [cleaned(one, longest) for one in value]
     return value
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
+from hermes_tui.display import safe
 from hermes_tui.errors import ValidationError
 from hermes_tui.sessions.query import Search
 from hermes_tui.sessions.query.tree import TextUnit
@@ -20,6 +21,7 @@ from session_adapters.transcript import Transcript
 
 __all__ = [
     "LINE_LENGTH",
+    "enough",
     "line",
     "messages_around",
     "name_of",
@@ -188,3 +190,13 @@ def seen_in(
         other = snippet(search, fields[1], text.role, shown)
         return other if other[1] or not fields[0] else found
     return found
+
+
+def enough(shown: Callable[[str, int], str], text: str, length: int, wanted: int) -> tuple[str, int]:
+    """What is shown of the first `length` characters of a text, and of how many it is: of more, until `wanted` can be
+    shown, for without secrets and colours it is shorter."""
+    found = shown(text, length)
+    while length < len(text) and len(safe(found, keep_newlines=True)) < wanted:
+        length *= 2
+        found = shown(text, length)
+    return found, length

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pty
+import select
 import sys
 import termios
 from typing import Any
@@ -32,7 +33,10 @@ def test_ctrl_c_while_a_slow_line_takes_the_picture(monkeypatch: pytest.MonkeyPa
         with pytest.raises(KeyboardInterrupt):
             splash.show("a picture")
         monkeypatch.undo()
-    assert os.read(terminal, 1000).endswith(b"\x1b[?25h\x1b[?1049l")
+    shown = b""
+    while not shown.endswith(b"\x1b[?25h\x1b[?1049l"):  # the terminal takes it piece by piece
+        assert select.select([terminal], [], [], 5.0)[0], shown
+        shown += os.read(terminal, 1000)
     assert termios.tcgetattr(line) == before
     assert not splash.is_up
     os.close(terminal)

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_left
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from itertools import chain, islice
 
 __all__ = ["Hashes"]
 
 _FRESH = 256
 """So many hashes are kept as a set of Python's until they are put among the others, which are in order."""
-
 _TOGETHER = 1024
 """So many are taken in together: a set of all of them would take ten times as much as they do."""
 
@@ -26,9 +25,7 @@ class Hashes:
         """`settled`: others, in order, which is nobody's to change."""
         self._settled = array("q") if settled is None else settled
         self._fresh: set[int] = set()
-        coming = iter(found)
-        while some := set(islice(coming, _TOGETHER)):
-            self._settle({one for one in some if one not in self} if self._settled else some)
+        self.update(found)
 
     def __contains__(self, one: int) -> bool:
         at = bisect_left(self._settled, one)
@@ -47,9 +44,11 @@ class Hashes:
             if len(self._fresh) > max(_FRESH, len(self._settled) // 16):
                 self._settle(self._fresh)
 
-    def update(self, some: Collection[int]) -> None:
-        """Know these, of which none is known yet."""
-        self._settle({*self._fresh, *some})
+    def update(self, found: Iterable[int]) -> None:
+        """Know these."""
+        coming = iter(found)
+        while some := set(islice(coming, _TOGETHER)):
+            self._settle({*self._fresh, *(one for one in some if one not in self)})
 
     def copy(self) -> Hashes:
         """Another one, to which others may be added; until then none of them is an object of its own."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from hermes_tui.cli import stdout
-from hermes_tui.cli.home_option import manager_of
+from hermes_tui.cli.home_option import manager_of, mention_wrong_settings
 from hermes_tui.cli.sessions.session_argument import get_named, split_name
 
 __all__ = ["diff"]
@@ -24,6 +24,7 @@ def diff(context: click.Context, a: str, b: str, as_json: bool) -> None:
     manager = manager_of(context.find_root().obj.home)
     names = [split_name(manager, name, None, context) for name in (a, b)]
     one, other = (get_named(manager, *name) for name in names)
+    mention_wrong_settings(manager)
     from hermes_tui.sessions.diff.compare import diff as compared
 
     found = compared(one, other)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from hermes_tui.cli import exit_codes, stderr, stdout
-from hermes_tui.cli.home_option import manager_of
+from hermes_tui.cli.home_option import manager_of, mention_wrong_settings
 from hermes_tui.cli.sessions.redact_option import redact_option, say_masked
 from hermes_tui.cli.sessions.session_argument import get_named, split_name
 
@@ -66,6 +66,7 @@ def export(
     manager = manager_of(context.find_root().obj.home)
     agent, session_id = split_name(manager, agent, session_id, context)
     session = get_named(manager, agent, session_id)
+    mention_wrong_settings(manager)
     from hermes_tui.sessions.export import SUFFIXES, export_lineage
     from hermes_tui.sessions.export import export as written
     from hermes_tui.sessions.export.chapters import Chapters

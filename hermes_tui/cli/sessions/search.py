@@ -171,7 +171,7 @@ def _narrate(outcome: Outcome) -> None:
         else f"{outcome.total} conversations"
     )
     shown = f", the first {len(outcome.results)} are shown" if len(outcome.results) < outcome.total else ""
-    stderr.say(f"hermes-tui: {found} found{shown}; {outcome.coverage.beside(outcome.total)}")
+    stderr.say(f"hermes-tui: {found} found{shown}; {outcome.coverage.of_found(outcome.total)}")
 
 
 def _say_gaps(outcome: Outcome, index: IndexService) -> None:

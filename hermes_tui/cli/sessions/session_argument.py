@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hermes_tui.cli.home_option import mention_wrong_settings
 from hermes_tui.errors import AgentNotFound, SessionNotFound
 
 if TYPE_CHECKING:
@@ -35,9 +34,7 @@ def get_named(manager: SessionManager, agent: str, session_id: str) -> Session:
     """The session of that name, as `summary_named` takes it. Raises as `SessionManager.get` does."""
     found = _the_only(manager, agent, session_id)
     # Of a session that cannot be listed, reading it tells why.
-    session = manager.get(agent, session_id if found is None else found.session_id)
-    mention_wrong_settings(manager)
-    return session
+    return manager.get(agent, session_id if found is None else found.session_id)
 
 
 def summary_named(manager: SessionManager, agent: str, session_id: str) -> SessionSummary:

@@ -9,7 +9,7 @@ import click
 from click.core import ParameterSource
 
 from hermes_tui.cli import stderr, stdout
-from hermes_tui.cli.home_option import manager_of
+from hermes_tui.cli.home_option import manager_of, mention_wrong_settings
 from hermes_tui.cli.sessions.context import only_seen, strategy_option
 from hermes_tui.cli.sessions.redact_option import redact_option, say_masked
 from hermes_tui.cli.sessions.search import window_lines, window_records
@@ -98,6 +98,7 @@ def show(
             stdout.write_json(message_window(found, summary, window))
         return
     session = get_named(manager, agent, session_id)
+    mention_wrong_settings(manager)
     if seen or strategy is not None:
         session = only_seen(manager, session, strategy)
     from hermes_tui.sessions import export as documents

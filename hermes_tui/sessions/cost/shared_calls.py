@@ -40,16 +40,13 @@ class SharedCalls:
                 continue
             changed.append(name)
             had = before.marks if before is not None else ()
-            marks = {one for one in book.marks if one not in had} if had else set(book.marks)
-            twice |= new & marks
-            if self._known:
-                twice.update(one for one in marks if one in self._known)
+            marks = {one for one in book.marks if one not in had}
+            twice.update(new & marks, (one for one in marks if one in self._known))
             new |= marks
-        self._known.update({one for one in new if one not in self._known} if self._known else new)
-        self._books = books
-        if fresh := {one for one in twice if one not in self._twice}:
-            self._twice.update(fresh)
-        asked = books if fresh else changed
+        self._known.update(new)
+        self._books, shared_before = books, len(self._twice)
+        self._twice.update(twice)
+        asked = books if len(self._twice) > shared_before else changed
         found = {name for name in asked if self._twice and any(one in self._twice for one in books[name].marks)}
         self._names = frozenset(found | {name for name in self._names if name in books})
         return self._names

@@ -21,11 +21,11 @@ from session_adapters.transcript import Transcript
 
 __all__ = [
     "LINE_LENGTH",
-    "enough",
     "line",
     "messages_around",
     "name_of",
     "seen_in",
+    "shown_at_least",
     "snippet",
     "spoken",
     "text_of",
@@ -192,7 +192,7 @@ def seen_in(
     return found
 
 
-def enough(shown: Callable[[str, int], str], text: str, length: int, wanted: int) -> tuple[str, int]:
+def shown_at_least(shown: Callable[[str, int], str], text: str, length: int, wanted: int) -> tuple[str, int]:
     """What is shown of the first `length` characters of a text, and of how many it is: of more, until `wanted` can be
     shown, for without secrets and colours it is shorter."""
     found = shown(text, length)

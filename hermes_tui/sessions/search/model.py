@@ -195,7 +195,7 @@ class SearchCoverage(Struct, frozen=True, kw_only=True):
         """Still to be searched."""
         return max(0, self.sources - self.indexed - self.scanned)
 
-    def beside(self, found: int) -> str:
+    def of_found(self, found: int) -> str:
         """The same, where so many conversations were found: a query of filters alone needs no source for that."""
         return str(self) if self.sources or not found else "by what the list of sessions says"
 

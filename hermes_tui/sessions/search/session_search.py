@@ -22,7 +22,7 @@ from hermes_tui.sessions.jsontext import json_text
 from hermes_tui.sessions.manager import SessionManager
 from hermes_tui.sessions.query import Query
 from hermes_tui.sessions.search.details import WINDOW, Located, found_snippet, locate
-from hermes_tui.sessions.search.excerpt import enough, messages_around, name_of, spoken
+from hermes_tui.sessions.search.excerpt import messages_around, name_of, shown_at_least, spoken
 from hermes_tui.sessions.search.model import (
     BrowsedSession,
     BrowsedSessions,
@@ -127,7 +127,7 @@ def session_search(
         total=ranking.total,
         more=ranking.more,
         ranked=ranking.ranked,
-        coverage=ranking.coverage.beside(ranking.total),
+        coverage=ranking.coverage.of_found(ranking.total),
         problems=tuple(ranking.problems),
     )
 
@@ -306,7 +306,7 @@ class _Shown:
         """A message of a session."""
         result, said = message.tool_result, _said(message)
         longest = 2 * self._longest + self._offset if anchor else self._longest
-        content, longest = enough(self._text, said, longest, longest if anchor and self._offset else 0)
+        content, longest = shown_at_least(self._text, said, longest, longest * bool(anchor and self._offset))
         calls: list[str] = []
         for call in message.tool_calls:
             text = json_text(call.input)

@@ -11,6 +11,7 @@ from textual import on
 from textual.app import ComposeResult
 from textual.widgets import Input
 
+from hermes_tui.cells import fit
 from hermes_tui.display import compact, counted, safe
 from hermes_tui.errors import HermesTuiError
 from hermes_tui.platform.daemon_call import in_thread
@@ -165,8 +166,7 @@ def _layers(program: Program, summary: SessionSummary) -> list[Paragraph]:
 
 def _beginning(text: str) -> str:
     """As much of a text as is shown; `…` where there is more, for half a figure would be another one."""
-    shown = compact(text, _TEXT + 1)
-    return f"{shown[:_TEXT]}…" if len(shown) > _TEXT else shown
+    return fit(compact(text, _TEXT + 2), _TEXT + 1)
 
 
 def _line(label: str, text: str, style: str = "") -> Paragraph:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Collection, Iterable
-from itertools import count, repeat, takewhile
 
 from hermes_tui.sessions.index.schema import FILE, ROLE, SECOND, TOOL
 from hermes_tui.sessions.index.signs import indexable
@@ -104,15 +103,17 @@ class Sink:
 
     def keep(self, ids: Collection[str]) -> None:
         """Of the messages that were met, know those with these ids; the others do not come again."""
-        again = [key for name in ids for key in takewhile(self._is_met, map(_unique_key, repeat(name), count()))]
+        again: list[str] = []
+        for name in ids:
+            number = 0
+            while hash(key := _unique_key(name, number)) in self._met:
+                again.append(key)
+                number += 1
         if self._native is not None and again:
             self._rows = self._writer.rows(self._sessions[self._native], again)
         else:
             self._rows = {key: row for key, row in self._rows.items() if key.partition("\0")[0] in ids}
         self._met, self._after = Hashes(), None
-
-    def _is_met(self, key: str) -> bool:
-        return hash(key) in self._met
 
     def finish(self, level: Level, source: Source, lost: str = "") -> None:
         """Say that the source is in the index as it now is, but for what is `lost`."""

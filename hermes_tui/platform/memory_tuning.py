@@ -102,8 +102,12 @@ def hurry() -> None:
     gc.set_threshold(*_RARELY)
 
 
-def settle() -> None:
-    """The program has started and goes on for long: look as usual, but not at what the start has made."""
+def settle(thoroughly: bool = False) -> None:
+    """The program goes on for long: look as usual, but not at what there is now. `thoroughly`: all that was not to be
+    looked at so far is, once more."""
+    if thoroughly:
+        gc.unfreeze()
+        gc.collect()
     gc.freeze()
     gc.set_threshold(*_USUAL)
 

@@ -70,16 +70,17 @@ class HermesApp(AppActions, inherit_bindings=False):
         config: Config | None = None,
         *,
         clock: Clock | None = None,
-        painted: Callable[[], None] | None = None,
+        settle: Callable[[bool], None] | None = None,
         indexing: bool = False,
         attention: bool = False,
         splash: Splash | None = None,
         named_home: Path | None = None,
     ) -> None:
         """`config` None: the defaults. An unknown theme is the usual one; a keymap with mistakes is not used, and a
-        toast says what they are. `painted` is called once, when the first frame is there. `indexing`: have the search
-        index made and kept up to date. `attention`: have it said which sessions need a person. `splash`: what is on
-        the terminal until then. `named_home`: the home that it was started on by name, in place of the user's own."""
+        toast says what they are. `settle` is called when the first frame is there, and as `LeftScreens` says.
+        `indexing`: have the search index made and kept up to date. `attention`: have it said which sessions need a
+        person. `splash`: what is on the terminal until then. `named_home`: the home that it was started on by name,
+        in place of the user's own."""
         let_go_of_widgets()
         keep_no_pieces()
         self.no_colour = has_no_colour()
@@ -97,10 +98,10 @@ class HermesApp(AppActions, inherit_bindings=False):
             self.register_theme(one)
         self.theme = self._theme_read = theme_for(config.theme or self.view.theme, no_colour=self.no_colour)
         self.stylesheet.set_variables(self.get_css_variables())
-        self._painted = painted
+        self._settle = settle
         self.splash = splash
         self._leaving = False
-        self._left_screens = LeftScreens(self)
+        self._left_screens = LeftScreens(self, settle)
         self._typed = TypedAhead(self, super().on_event)
         self._left_early: int | None = None
         self._running_loop: asyncio.AbstractEventLoop | None = None
@@ -114,7 +115,7 @@ class HermesApp(AppActions, inherit_bindings=False):
             manager.catalogue,
             self._publish,
             lambda problem: self._say_error(problem.reason),
-            clear_up,
+            lambda: clear_up(self._left_screens.look),
             Arrivals(manager.environment).since,
         )
         self.cost_refresh = CostRefresh(lambda: manager.costs.book(), self._list_layout.make)
@@ -167,8 +168,8 @@ class HermesApp(AppActions, inherit_bindings=False):
 
     @on(MainScreen.Painted)
     def _begin(self) -> None:
-        if self._painted is not None:
-            self._painted()
+        if self._settle is not None:
+            self._settle(False)
         self._keep_frame()
         self.watch_thread.start()
         if self.main.snapshot.sessions:
@@ -338,7 +339,7 @@ class HermesApp(AppActions, inherit_bindings=False):
 
     def pop_screen(self) -> AwaitComplete:
         """Leave the screen on top."""
-        self._left_screens.one_more(len(self.main.snapshot.sessions))
+        self._left_screens.one_more(self.screen)
         return super().pop_screen()
 
 

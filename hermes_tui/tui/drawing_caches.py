@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gc
 import sys
+from collections.abc import Callable
 from functools import _lru_cache_wrapper
 from typing import Any
 
@@ -24,8 +25,9 @@ _FEW = 256
 """Answers that a function may keep: what is on the screen is drawn again without working them out anew."""
 
 
-def clear_up() -> None:
-    """Let go of what was drawn and what was read; called now and then after something has changed. Any thread may."""
+def clear_up(look: Callable[[], object] = gc.collect) -> None:
+    """Let go of what was drawn and what was read; called now and then after something has changed. Any thread may.
+    `look` finds what is garbage in circles."""
     # Copies are gone through: another thread may import something meanwhile.
     for name, module in list(sys.modules.items()):
         if name.partition(".")[0] not in _PACKAGES:
@@ -40,7 +42,7 @@ def clear_up() -> None:
                     and one.cache_info().currsize > _FEW
                 ):
                     one.cache_clear()
-    gc.collect()
+    look()
     give_back()
 
 

@@ -3,43 +3,67 @@
 from __future__ import annotations
 
 import gc
+import time
+import weakref
+from collections.abc import Callable
+from typing import Any
 
-from textual.message_pump import MessagePump
+from textual.screen import Screen
 
 from hermes_tui.tui.delay import Delay
+from hermes_tui.tui.program import Program
 
-__all__ = ["LONG_LOOK", "SHORT_LOOK", "LeftScreens"]
+__all__ = ["ALL", "AT_ONCE", "LONG", "LOOK", "LeftScreens"]
 
-SHORT_LOOK, LONG_LOOK = 0.15, 1.0
-"""Seconds from a screen that was left to looks for what of it is to be let go: some ten thousand objects, whose room
-nobody gives back once several of them have lain about together. The first goes through what was made lately alone."""
-_AT_ONCE = 4
-"""Screens that may be left before either look: keys that come faster than they are answered hold up looks, too."""
-_LOOKED_THROUGH = 2_000
-"""Sessions that such a look goes through in a time that nobody feels; with more of them it waits for more screens."""
-_MOST_LEFT = 8
+LOOK = 0.15
+"""Seconds from a screen that was left to a look for it: some ten thousand objects, whose room nobody gives back once
+several of them have lain about together."""
+AT_ONCE = 2
+"""So many screens that were left have a look at once: keys that come faster than they are answered hold up timers."""
+LONG = 0.005
+"""Seconds of a look that found much that lives on: the next is to pass that over."""
+ALL = 16
+"""Of so many times that what lives on is to be passed over, the first goes through all of it before."""
 
 
 class LeftScreens:
     """A screen that was left, and all it had read, is a cycle, which Python looks for too seldom."""
 
-    def __init__(self, pump: MessagePump) -> None:
-        """`pump`: whose timers bring the looks."""
-        self._pump = pump
+    def __init__(self, program: Program, settle: Callable[[bool], None] | None) -> None:
+        """`program`: whose screens they are. `settle` has looks pass over what there is now; with True it is gone
+        through once more before, with what was passed over so far. None: every look goes through everything."""
+        self._program = program
+        self._settle = settle
+        self._settled = 0
         self._left = 0
-        self._late = Delay(pump, self._look, LONG_LOOK)
+        self._screens: weakref.WeakSet[Screen[Any]] = weakref.WeakSet()
+        self._late = Delay(program, self._look_late, LOOK)
 
-    def one_more(self, sessions: int) -> None:
-        """A screen is left, in a program that knows so many sessions."""
+    def one_more(self, screen: Screen[Any]) -> None:
+        """A screen is left."""
+        self._screens.add(screen)
         self._left += 1
-        worth_a_look = min(sessions // _LOOKED_THROUGH + 1, _MOST_LEFT)
-        if self._left >= worth_a_look + _AT_ONCE:
-            self._look()
-        elif self._left >= worth_a_look:
+        if self._left >= AT_ONCE:
+            self._late.stop()
+            self._look_late()
+        else:
             self._late.start_once()
-        self._pump.set_timer(SHORT_LOOK, lambda: gc.collect(1))
 
-    def _look(self) -> None:
-        self._late.stop()
-        self._left = 0
+    def look(self) -> None:
+        """Let go of all that nobody needs; any thread may."""
+        began = time.thread_time()
         gc.collect()
+        if self._settle is not None and time.thread_time() - began > LONG:
+            self._program.in_loop(self._settle_where_quiet)
+
+    def _settle_where_quiet(self) -> None:
+        """Not while there is a screen or a toast: what they have would not be found for long."""
+        if len(self._program.screen_stack) > 1 or self._screens or self._program.screen.query("Toast"):
+            return
+        if self._settle is not None:
+            self._settle(self._settled % ALL == 0)  # what the start left behind was never gone through
+            self._settled += 1
+
+    def _look_late(self) -> None:
+        self._left = 0
+        self.look()

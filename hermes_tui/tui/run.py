@@ -61,7 +61,7 @@ def run_app(
         manager,
         config,
         clock=Clock(static_now),
-        painted=memory_tuning.settle,
+        settle=memory_tuning.settle,
         indexing=config.index and static_now is None,
         attention=True,
         splash=splash,

@@ -17,7 +17,7 @@ from pathlib import Path
 from resource import getpagesize
 from typing import Any
 
-__all__ = ["Life", "give_back", "hurry", "import_without", "leave", "settle", "stay_small"]
+__all__ = ["Life", "give_back", "hurry", "import_without", "leave", "settle", "settle_anew", "stay_small"]
 
 
 _TRIM_THRESHOLD, _MMAP_THRESHOLD, _ARENA_MAX = -1, -3, -8
@@ -102,14 +102,17 @@ def hurry() -> None:
     gc.set_threshold(*_RARELY)
 
 
-def settle(thoroughly: bool = False) -> None:
-    """The program goes on for long: look as usual, but not at what there is now. `thoroughly`: all that was not to be
-    looked at so far is, once more."""
-    if thoroughly:
-        gc.unfreeze()
-        gc.collect()
+def settle() -> None:
+    """The program has started and goes on for long: look as usual, but not at what the start has made."""
     gc.freeze()
     gc.set_threshold(*_USUAL)
+
+
+def settle_anew() -> None:
+    """Look once at all that lives, what was not to be looked at before included, and then no more at it."""
+    gc.unfreeze()
+    gc.collect()
+    gc.freeze()
 
 
 def leave() -> None:

@@ -70,17 +70,17 @@ class HermesApp(AppActions, inherit_bindings=False):
         config: Config | None = None,
         *,
         clock: Clock | None = None,
-        settle: Callable[[bool], None] | None = None,
+        painted: Callable[[], None] | None = None,
+        settle: Callable[[], None] | None = None,
         indexing: bool = False,
         attention: bool = False,
         splash: Splash | None = None,
         named_home: Path | None = None,
     ) -> None:
         """`config` None: the defaults. An unknown theme is the usual one; a keymap with mistakes is not used, and a
-        toast says what they are. `settle` is called when the first frame is there, and as `LeftScreens` says.
+        toast says what they are. `painted` is called when the first frame is there; `settle`: see `LeftScreens`.
         `indexing`: have the search index made and kept up to date. `attention`: have it said which sessions need a
-        person. `splash`: what is on the terminal until then. `named_home`: the home that it was started on by name,
-        in place of the user's own."""
+        person. `splash`: what is on the terminal until then. `named_home`: the home that was named, if one was."""
         let_go_of_widgets()
         keep_no_pieces()
         self.no_colour = has_no_colour()
@@ -98,7 +98,7 @@ class HermesApp(AppActions, inherit_bindings=False):
             self.register_theme(one)
         self.theme = self._theme_read = theme_for(config.theme or self.view.theme, no_colour=self.no_colour)
         self.stylesheet.set_variables(self.get_css_variables())
-        self._settle = settle
+        self._painted = painted
         self.splash = splash
         self._leaving = False
         self._left_screens = LeftScreens(self, settle)
@@ -168,8 +168,8 @@ class HermesApp(AppActions, inherit_bindings=False):
 
     @on(MainScreen.Painted)
     def _begin(self) -> None:
-        if self._settle is not None:
-            self._settle(False)
+        if self._painted is not None:
+            self._painted()
         self._keep_frame()
         self.watch_thread.start()
         if self.main.snapshot.sessions:

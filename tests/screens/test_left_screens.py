@@ -21,7 +21,7 @@ from textual.widget import Widget
 
 from claude_lines import ClaudeHome
 from hermes_tui.attention.report import AttentionReport
-from hermes_tui.tui.left_screens import ALL, AT_ONCE, LeftScreens
+from hermes_tui.tui.left_screens import AT_ONCE, LeftScreens
 from hermes_tui.tui.screens.attention import AttentionScreen
 from hermes_tui.tui.screens.lanes.screen import LanesScreen
 from pilots import main_of, toasts, until
@@ -104,10 +104,11 @@ async def test_what_lives_on_is_passed_over_where_nothing_passes(
     """What a screen or a toast has would not be found for long once it was passed over."""
     monkeypatch.setattr("hermes_tui.tui.left_screens.LONG", -1.0)  # as if each look took long
     claude_home.session("Read it", turns=3)
-    settled: list[bool] = []
+    monkeypatch.setattr("hermes_tui.tui.left_screens.SELDOM", 0.0)
+    settled: list[float] = []
     async with program(claude_home.home, size=(120, 40)) as pilot:
         app = main_of(pilot).parts.program
-        screens = LeftScreens(app, settled.append)
+        screens = LeftScreens(app, lambda: settled.append(time.monotonic()))
 
         async def looked() -> int:
             screens.look()
@@ -130,9 +131,10 @@ async def test_what_lives_on_is_passed_over_where_nothing_passes(
         end = time.monotonic() + 60
         while not await looked():
             assert time.monotonic() < end
-        while len(settled) < 2 * ALL:
-            await looked()
-    assert settled.count(True) == 2
+        assert await looked() == 2
+        monkeypatch.setattr("hermes_tui.tui.left_screens.SELDOM", 1e9)
+        assert await looked() == 3
+        assert await looked() == 3  # it is not time yet
 
 
 async def test_a_drawn_line_keeps_no_pieces(program: Program, claude_home: ClaudeHome) -> None:

@@ -15,7 +15,7 @@ from session_adapters.hector.reader import keys_json
 from session_adapters.model import SessionSummary
 from session_adapters.reading.sqlite_rows import as_text
 
-__all__ = ["Kept", "Settled", "added_up", "count", "count_on", "fill", "sums_of"]
+__all__ = ["Kept", "Settled", "added_up", "count", "count_on", "fill", "sums_of", "sums_of_first"]
 
 
 class Settled(NamedTuple):
@@ -46,7 +46,7 @@ def count_on(
     settled = kept.settled(facts.id)
     if settled is None or settled.shared != facts.counted_elsewhere or number < settled.rows:
         return None
-    if _sums_of_first(layout, facts.owner, settled.rows) != settled.mark:
+    if sums_of_first(layout, facts.owner, settled.rows) != settled.mark:
         return None
     more = number - settled.rows
     marks = layout.marks([facts.owner], more)[facts.owner] if more else []
@@ -66,7 +66,7 @@ def _counted(
     if settles and stop > (LONG if settled is None else STEP):
         fill(fold, layout, facts, marks[:stop])
         rows = stop + (settled.rows if settled is not None else 0)
-        sums = _sums_of_first(layout, facts.owner, rows)
+        sums = sums_of_first(layout, facts.owner, rows)
         settled = Settled(fold.copy(), facts.counted_elsewhere, rows, sums) if sums is not None else None
         marks = marks[stop:]
     fill(fold, layout, facts, marks)
@@ -109,7 +109,7 @@ def sums_of(layout: HectorLayout, owners: Sequence[Owner]) -> dict[Owner, tuple[
     return found
 
 
-def _sums_of_first(layout: HectorLayout, owner: Owner, number: int) -> Mark | None:
+def sums_of_first(layout: HectorLayout, owner: Owner, number: int) -> Mark | None:
     """The same of the first rows of a session; None where one is damaged."""
     reader, same = layout.reader, " AND ".join(f'"{name}" = ?' for name in layout.owners)
     rows = (

@@ -15,7 +15,7 @@ from session_adapters.hector.ids import Parts
 from session_adapters.hector.layout import HectorFacts, HectorLayout, HectorMark
 from session_adapters.hector.messages import HectorConversation
 from session_adapters.hector.reader import Database, File, HectorReader
-from session_adapters.hector.recount import sums_of
+from session_adapters.hector.recount import sums_of, sums_of_first
 from session_adapters.hector.summary import database_facts
 from session_adapters.model import Message, SessionUnreadable
 from session_adapters.reading.bounds import excess, unread
@@ -32,10 +32,14 @@ from session_adapters.reading.searchable import (
 from session_adapters.reading.sqlite import DatabaseUnreadable, SessionGone, reading_stored
 from session_adapters.reading.sqlite_limits import first_of_newest
 
-__all__ = ["LOOK_BACK", "new_texts", "session_texts"]
+__all__ = ["LONG", "LOOK_BACK", "new_texts", "session_texts"]
 
 LOOK_BACK = 64
 """Rows before the new ones that are read with them: results there are linked to their calls."""
+LONG = 256
+"""Rows of a session from which on the first are summed up by SQL, and not looked at one by one."""
+_MOST = 16 << 20
+"""Bytes of a session for which there is room in any case."""
 _BATCH = 50
 """Sessions that are looked at while a database is open once."""
 
@@ -86,16 +90,50 @@ def _looks(
         if told == said:
             found.append(_Looked(facts, before, same=True))
             continue
-        layout = layout_of(reader)
-        rows = [mark._replace(place=None) for mark in layout.marks([facts.owner])[facts.owner]]
-        if len({mark.id for mark in rows}) < len(rows):
+        number, size, _ = sums[facts.owner]
+        looked = None
+        if number >= LONG and (size or 0) <= _MOST:
+            looked = _look_at_end(layout_of(reader), facts, number, said, told)
+        looked = looked or _look_at_all(layout_of(reader), facts, said, known)
+        if looked is None:
             return None
-        whole = not layout.lost and not first_of_newest([mark.size for mark in rows])
-        at = unchanged(known, rows) if whole else 0
-        mark = f"{mark_of(rows)} of {said}"
-        first = rows[at].id if 0 < at < len(rows) else ""
-        found.append(_Looked(facts, mark, 0 < at == len(rows), first, len(rows) - at))
+        found.append(looked)
     return found
+
+
+def _look_at_all(layout: HectorLayout, facts: HectorFacts, said: str, known: str) -> _Looked | None:
+    """None where two rows have the same id."""
+    rows = [mark._replace(place=None) for mark in layout.marks([facts.owner])[facts.owner]]
+    if len({mark.id for mark in rows}) < len(rows):
+        return None
+    whole = not layout.lost and not first_of_newest([mark.size for mark in rows])
+    at = unchanged(known, rows) if whole else 0
+    first = rows[at].id if 0 < at < len(rows) else ""
+    return _Looked(facts, f"{mark_of(rows)} of {said}", 0 < at == len(rows), first, len(rows) - at)
+
+
+def _look_at_end(layout: HectorLayout, facts: HectorFacts, number: int, said: str, told: str) -> _Looked | None:
+    """The same of a session of so many rows; `told` is what was said of it the last time. None where that does not
+    tell."""
+    reader, same = layout.reader, " AND ".join(f'"{name}" = ?' for name in layout.owners)
+    try:
+        ((ids,),) = reader.run(
+            f'SELECT count(DISTINCT "{layout.key}") FROM {layout.table} WHERE {same}',  # noqa: S608
+            *facts.owner,
+        )
+    except reader.damage:
+        return None
+    if ids != number:  # two rows have the same one, or one has none
+        return None
+    looked = _Looked(facts, f"sums of {said}")
+    before = int(told.partition(" ")[0] or 0)
+    first = sums_of_first(layout, facts.owner, before) if 0 < before < number else None
+    if first is None or " ".join(map(str, first)) != told:
+        return looked
+    rows = layout.marks([facts.owner], number - before)[facts.owner]
+    if layout.lost or len(rows) != number - before:
+        return None
+    return looked._replace(first=rows[0].id, new=len(rows))
 
 
 def _new(database: Database, name: str, looked: _Looked) -> Sequence[Text] | None:

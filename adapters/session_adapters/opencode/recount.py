@@ -23,7 +23,7 @@ from session_adapters.reading.sqlite import read_database
 from session_adapters.reading.sqlite_limits import Ration
 from session_adapters.reading.sqlite_rows import DAMAGE, as_text
 
-__all__ = ["CountedSession", "Recount", "RecountedSession", "batches"]
+__all__ = ["CountedSession", "Recount", "RecountedSession", "batches", "said_of_all", "sums_until", "tells_changes"]
 
 T = TypeVar("T")
 _FIGURES = "count(*), sum(octet_length({0}data)), max({0}time_updated)"
@@ -116,8 +116,8 @@ class Recount:
         if mark is not None and is_long and all(unit.kind == MESSAGE_ROW for unit in units):
             _add(fold, rows, facts, units[:stop])
             last = units[stop - 1]
-            sums = _sums_until(rows, facts, last)
-            settled = _Settled(fold.copy(), _said_of_all(facts), last, sums) if sums is not None else None
+            sums = sums_until(rows, facts, last)
+            settled = _Settled(fold.copy(), said_of_all(facts), last, sums) if sums is not None else None
             units = units[stop:]
         _add(fold, rows, facts, units)
         fold.warnings = len(rows.lost.get(facts.id, ())) + rows.left[facts.id]
@@ -128,12 +128,12 @@ class Recount:
     ) -> tuple[RecountedSession, OpenCodeFold] | None:
         """A session of which the settled part is what it was; None for another."""
         settled = self.kept.settled(facts.id)
-        if settled is None or settled.facts != _said_of_all(facts) or facts.revert:
+        if settled is None or settled.facts != said_of_all(facts) or facts.revert:
             return None
         tail = rows.units([facts], parts=False, most=_TAIL)[facts.id]
         place = next((at for at, unit in enumerate(tail) if unit.id == settled.last.id), -1)
         is_other = any(unit.kind != MESSAGE_ROW for unit in tail)
-        if place < 0 or is_other or settled.mark != _sums_until(rows, facts, settled.last):
+        if place < 0 or is_other or settled.mark != sums_until(rows, facts, settled.last):
             return None
         return self._counted(rows, facts, tail[place + 1 :], settled.fold.copy(), mark, settled)
 
@@ -145,16 +145,24 @@ def _add(fold: OpenCodeFold, rows: OpenCodeRows, facts: OpenCodeFacts, units: Se
             fold.add(marked(unit, found.get(unit.id, [])))
 
 
-def _said_of_all(facts: OpenCodeFacts) -> tuple[Any, ...]:
+def said_of_all(facts: OpenCodeFacts) -> tuple[Any, ...]:
+    """What a session says of all its messages."""
     return facts.generation, facts.created, facts.forked_from, facts.boundary, facts.revert, facts.revert_inside
+
+
+def tells_changes(rows: OpenCodeRows) -> bool:
+    """Whether the tables have what tells that a row changed."""
+    schema = rows.schema
+    there = [have for have in (schema.message, schema.part, schema.session_message) if have]
+    return bool(schema.message and schema.part) and all(have >= _TOLD_BY for have in there)
 
 
 def _marks(rows: OpenCodeRows, batch: Sequence[OpenCodeFacts]) -> dict[str, Mark]:
     """What changes with each of these sessions, where that can be told."""
+    if not tells_changes(rows):
+        return {}
     schema = rows.schema
     tables = {"message": schema.message, "part": schema.part, "session_message": schema.session_message}
-    if not all(have >= _TOLD_BY for have in tables.values() if have) or not (schema.message and schema.part):
-        return {}
     found: dict[str, list[Any]] = {facts.id: [facts] for facts in batch if facts.generation in ("1.x", "2.x")}
     ids = json.dumps(list(found))
     for table, have in tables.items():
@@ -171,8 +179,8 @@ def _marks(rows: OpenCodeRows, batch: Sequence[OpenCodeFacts]) -> dict[str, Mark
     return {key: tuple(figures) for key, figures in found.items()}
 
 
-def _sums_until(rows: OpenCodeRows, facts: OpenCodeFacts, last: OpenCodeUnit) -> Mark | None:
-    """What changes with the messages up to this one; None where that cannot be told."""
+def sums_until(rows: OpenCodeRows, facts: OpenCodeFacts, last: OpenCodeUnit) -> Mark | None:
+    """What changes with the messages up to this one, of tables that tell changes; None where one is damaged."""
     if last.created is None:
         return None
     until = "m.session_id = ? AND (m.time_created, m.id) <= (?, ?)"

@@ -14,7 +14,8 @@ import apsw
 from session_adapters.model import Message, SessionUnreadable
 from session_adapters.opencode.database import OpenCodeDatabase
 from session_adapters.opencode.listing import database_facts
-from session_adapters.opencode.tables import OpenCodeRows
+from session_adapters.opencode.recount import said_of_all, sums_until, tells_changes
+from session_adapters.opencode.tables import MESSAGE_ROW, OpenCodeRows
 from session_adapters.opencode.units import Lost, OpenCodeFacts, OpenCodeReader, OpenCodeUnit, SessionGone
 from session_adapters.reading.bounds import excess, unread
 from session_adapters.reading.damaged_places import Damage
@@ -22,7 +23,7 @@ from session_adapters.reading.searchable import SessionTexts, Text, mark_of, new
 from session_adapters.reading.sqlite import DatabaseUnreadable, read_database, reading_stored
 from session_adapters.reading.sqlite_limits import first_of_newest
 
-__all__ = ["OPEN", "new_texts", "session_texts"]
+__all__ = ["OPEN", "TAIL", "new_texts", "session_texts"]
 
 OPEN = 2
 """The last messages of a session, which are written again while an answer comes in."""
@@ -30,6 +31,10 @@ _PART = 1200
 """Bytes of a ration that a row takes besides its content, at most."""
 _BATCH = 50
 """Sessions that are looked at while a database is open once."""
+TAIL = 256
+"""Messages at the end of a session that are looked at one by one; those before are summed up by SQL."""
+_LONG = "until "
+"""Begins the mark of a session of which only the end was looked at."""
 
 
 class _Looked(NamedTuple):
@@ -37,10 +42,12 @@ class _Looked(NamedTuple):
 
     id: str
     mark: str
-    known: int = -1
-    """Messages that are as they were, from the first on; -1 where others than the last are different."""
+    same: bool = False
+    """Nothing is new."""
     first: str = ""
-    """Id of the one behind them; empty where nothing is new."""
+    """Id of the first message that is new or was still written; empty where others are different."""
+    new: int = 0
+    """Messages from that one on."""
 
 
 def new_texts(
@@ -61,22 +68,54 @@ def new_texts(
 def _looks(batch: Sequence[OpenCodeFacts], marks: Mapping[str, str], connection: apsw.Connection) -> list[_Looked]:
     found: list[_Looked] = []
     for facts in batch:
-        rows = OpenCodeRows(connection)
-        units = rows.units([facts])[facts.id]
-        before = "" if rows.lost or rows.left else marks.get(facts.id, "")
-        parts = [(facts.generation,), *units]
-        settled = max(0, len(units) - OPEN)
-        mark = f"{mark_of(parts[: settled + 1])} {json.dumps(_figures(units[settled:]))}"
-        if mark == before:
-            found.append(_Looked(facts.id, mark, len(units)))
-            continue
-        *numbers, last = before.split(" ", 2) if before else ("",)
-        known = unchanged(" ".join(numbers), parts) - 1
-        if known < 0 or not _grew(json.loads(last), _figures(units[known:])):
-            found.append(_Looked(facts.id, mark))
-        else:
-            found.append(_Looked(facts.id, mark, known, units[known].id))
+        rows, before = OpenCodeRows(connection), marks.get(facts.id, "")
+        looked = None
+        if tells_changes(rows) and not facts.revert:
+            units = rows.units([facts], most=TAIL)[facts.id]
+            if len(units) == TAIL and all(unit.kind == MESSAGE_ROW for unit in units):
+                looked = _look_at_end(rows, facts, units, before)
+        if looked is None or (before and not before.startswith(_LONG)):  # it was short, or has become so
+            whole = _look_at_all(OpenCodeRows(connection), facts, before)
+            looked = whole if looked is None else whole._replace(mark=looked.mark)
+        found.append(looked)
     return found
+
+
+def _look_at_all(rows: OpenCodeRows, facts: OpenCodeFacts, before: str) -> _Looked:
+    units = rows.units([facts])[facts.id]
+    if rows.lost or rows.left or before.startswith(_LONG):
+        before = ""
+    parts = [(facts.generation,), *units]
+    settled = max(0, len(units) - OPEN)
+    mark = f"{mark_of(parts[: settled + 1])} {json.dumps(_figures(units[settled:]))}"
+    if mark == before:
+        return _Looked(facts.id, mark, same=True)
+    *numbers, last = before.split(" ", 2) if before else ("",)
+    known = unchanged(" ".join(numbers), parts) - 1
+    if known < 0 or not _grew(json.loads(last), _figures(units[known:])):
+        return _Looked(facts.id, mark)
+    return _Looked(facts.id, mark, first=units[known].id, new=len(units) - known)
+
+
+def _look_at_end(
+    rows: OpenCodeRows, facts: OpenCodeFacts, units: Sequence[OpenCodeUnit], before: str
+) -> _Looked | None:
+    """The same of a long session, which has these units at its end; None where that does not tell."""
+    last = units[-OPEN - 1]
+    sums = sums_until(rows, facts, last)
+    if sums is None or rows.lost or rows.left:
+        return None
+    mark = _LONG + json.dumps([last.id, repr((said_of_all(facts), sums)), _figures(units[-OPEN:])])
+    if mark == before or not before.startswith(_LONG):
+        return _Looked(facts.id, mark, same=mark == before)
+    id_, told, figures = json.loads(before.removeprefix(_LONG))
+    at = next((at for at, unit in enumerate(units) if unit.id == id_), len(units))
+    new = units[at + 1 :]
+    if not new or told != repr((said_of_all(facts), sums_until(rows, facts, units[at]))):
+        return _Looked(facts.id, mark)
+    if not _grew(figures, _figures(new)):
+        return _Looked(facts.id, mark)
+    return _Looked(facts.id, mark, first=new[0].id, new=len(new))
 
 
 def _figures(units: Iterable[OpenCodeUnit]) -> list[tuple[str, list[float]]]:
@@ -96,16 +135,17 @@ def _grew(before: Sequence[tuple[str, list[float]]], now: Sequence[tuple[str, li
 
 def _added(path: str, looked: _Looked) -> Sequence[Text] | None:
     """The texts of the messages that are new or were still written, if they are where they were."""
-    if looked.known < 0:
-        return None
-    if not looked.first:
+    if looked.same:
         return ()
+    if not looked.first:
+        return None
 
     def read(reader: OpenCodeReader) -> list[Text] | None:
-        units = reader.units()[looked.known :]
-        if not units or units[0].id != looked.first:
+        units = reader.units(looked.new + TAIL)  # what came since is there, too
+        at = next((at for at, unit in enumerate(units) if unit.id == looked.first), -1)
+        if at < 0:
             return None
-        messages = list(chain.from_iterable(reader.newest(units)))
+        messages = list(chain.from_iterable(reader.newest(units[at:])))
         return None if reader.damage else list(texts_of(looked.id, messages))
 
     try:

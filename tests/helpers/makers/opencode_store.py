@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -15,7 +16,7 @@ from session_adapters.opencode import OpenCodeAdapter
 from session_adapters.transcript import Transcript
 from support import STORES
 
-__all__ = ["LAYOUTS", "Store", "adapter_for", "everything", "get", "listed"]
+__all__ = ["LAYOUTS", "Store", "adapter_for", "change", "everything", "get", "listed"]
 
 LAYOUTS = ("home", "home-sqlite-1.2", "home-v2", "home-spec", "home-json-1.1", "home-json-0.5")
 
@@ -140,3 +141,42 @@ class Store:
 
     def open(self, session_id: str) -> Transcript:
         return self.adapter.open(self.source(), session_id)
+
+
+def change(store: Store, dice: random.Random) -> None:
+    """Something that OpenCode does, or that was done to its database."""
+    run = store.connection.execute
+    known = [key for (key,) in run("SELECT id FROM session ORDER BY id")]
+    session = dice.choice(known) if known else ""
+    messages = [key for (key,) in run("SELECT id FROM message WHERE session_id = ? ORDER BY id", (session,))]
+    done = dice.random()
+    if not known or done < 0.06:
+        store.session(f"ses_{len(known)}{store.tick()}")
+    elif done < 0.6 or not messages:
+        asked = store.say(session, "user", f"prompt {store.tick()}")
+        assert asked
+        answer = store.say(session, "assistant", "so", cost=dice.random())
+        store.part(session, answer, type="tool", tool="bash", callID=f"c{store.clock}", state={"status": "running"})
+    elif done < 0.75:  # an answer, mostly the last one, is written again
+        chosen = dice.choice(messages[-2:] if dice.random() < 0.8 else messages)
+        state = {"status": "completed", "input": {}, "output": "x" * dice.randrange(40)}
+        data = json.dumps({"type": "tool", "tool": "bash", "callID": "c", "state": state})
+        run("UPDATE part SET data = ?, time_updated = ? WHERE message_id = ?", (data, store.tick(), chosen))
+    elif done < 0.8:
+        tokens = {"input": dice.randrange(99), "output": 1, "reasoning": 0, "cache": {"read": 0, "write": 0}}
+        data = json.dumps({"role": "assistant", "modelID": "other", "cost": 2, "tokens": tokens, "time": {}})
+        chosen = dice.choice(messages)
+        run("UPDATE message SET data = ?, time_updated = ? WHERE id = ?", (data, store.tick(), chosen))
+    elif done < 0.85:
+        run("DELETE FROM message WHERE id = ?", (dice.choice(messages),))
+    elif done < 0.9:
+        revert = json.dumps({"messageID": dice.choice(messages)}) if dice.random() < 0.5 else None
+        run("UPDATE session SET revert = ? WHERE id = ?", (revert, session))
+    elif done < 0.94:
+        run("UPDATE session SET title = ? WHERE id = ?", (f"Title {store.tick()}", session))
+    elif done < 0.96:
+        run("DELETE FROM session WHERE id = ?", (session,))
+    else:  # a fork, which has its parent's messages with their times
+        fork = store.session(f"ses_f{store.tick()}")
+        for data, created in list(run("SELECT data, time_created FROM message WHERE session_id = ?", (session,))):
+            store.message(fork, message_id="", **{**json.loads(data), "created": created})

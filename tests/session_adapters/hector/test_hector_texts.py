@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import random
 import shutil
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -14,44 +13,12 @@ import pytest
 from chances import TIMES, chance
 from hector_store import V2_SCHEMA, Store, adapter_for, sample_adapter, write_events
 from sample_homes import quiet
-from session_adapters.base import Adapter, Source
 from session_adapters.hector import texts as module
 from session_adapters.hector.layout import HectorLayout, HectorMark
-from session_adapters.reading.searchable import Text
 from support import STORES
+from text_followers import Follower, in_order
 
 STEPS = 40
-
-
-class Follower:
-    """Knows the texts of a database, by what was new in it alone."""
-
-    def __init__(self, adapter: Adapter) -> None:
-        self._adapter = adapter
-        self._marks: dict[str, str] = {}
-        self._texts: dict[str, dict[str, Text]] = {}
-        self.anew = 0
-        """Sessions that the last look gave as a whole."""
-
-    def look(self, source: Source) -> list[Text]:
-        """All texts there are now, by their ids."""
-        found = self._adapter.new_texts(source, quiet, self._marks)
-        assert found is not None
-        marks: dict[str, str] = {}
-        texts: dict[str, dict[str, Text]] = {}
-        self.anew = 0
-        for one in found:
-            assert one.mark
-            self.anew += one.whole
-            known = {} if one.whole else self._texts.get(one.session_id, {})
-            texts[one.session_id] = {**known, **{text.message_id: text for text in one.texts}}
-            marks[one.session_id] = one.mark
-        self._marks, self._texts = marks, texts
-        return in_order(text for some in texts.values() for text in some.values())
-
-
-def in_order(texts: Iterable[Text]) -> list[Text]:
-    return sorted(texts, key=lambda text: (text.session_id, text.message_id))
 
 
 def data_part(**fields: Any) -> dict[str, Any]:
@@ -84,13 +51,15 @@ def write(store: Store, dice: random.Random) -> None:
         run("DELETE FROM sessions WHERE id = ?", (key,))
 
 
+@pytest.mark.parametrize("long", [3, 256])
 @pytest.mark.parametrize("back", [1, 64])
 @pytest.mark.parametrize("seed", range(2 * TIMES))
 @pytest.mark.parametrize("generation", [1, 2])
 def test_what_is_new_makes_up_all_of_it(
-    generation: int, seed: int, back: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    generation: int, seed: int, back: int, long: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "LOOK_BACK", back)
+    monkeypatch.setattr(module, "LONG", long)
     store = Store(tmp_path) if generation == 1 else Store(tmp_path, schema=V2_SCHEMA)
     dice, follower = chance(seed), Follower(store.adapter)
     for step in range(STEPS):
@@ -115,12 +84,17 @@ def test_real_databases_give_the_same(tmp_path: Path) -> None:
 
 
 def test_of_a_long_session_what_is_new_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    store, read = Store(tmp_path), list[str]()
-    really = HectorLayout.read
+    store, read, held = Store(tmp_path), list[str](), list[int]()
+    really, told = HectorLayout.read, HectorLayout.marks
 
     def noted(self: HectorLayout, owner: tuple[str, ...], marks: list[HectorMark]) -> object:
         read.extend(mark.id for mark in marks)
         return really(self, owner, marks)
+
+    def listed(self: HectorLayout, owners: list[tuple[str, ...]], most: int = 65_000) -> object:
+        found = told(self, owners, most)
+        held.extend(map(len, found.values()))
+        return found
 
     for name in ("quiet", "long"):
         store.session(name)
@@ -130,8 +104,10 @@ def test_of_a_long_session_what_is_new_is_read(tmp_path: Path, monkeypatch: pyte
     follower = Follower(store.adapter)
     assert len(follower.look(source)) == 800
     monkeypatch.setattr(HectorLayout, "read", noted)
+    monkeypatch.setattr(HectorLayout, "marks", listed)
     for turn in range(3):
         store.say("long", "USER", f"more {turn}")
         read.clear()
         assert len(follower.look(source)) == 801 + turn and not follower.anew
         assert len(read) == 1 + module.LOOK_BACK
+    assert held and max(held) == 1 + module.LOOK_BACK  # not all of its rows, each time

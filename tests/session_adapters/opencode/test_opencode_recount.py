@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import random
 from contextlib import closing
 from pathlib import Path
 
@@ -11,7 +9,7 @@ import apsw
 import pytest
 
 from chances import TIMES, chance
-from opencode_store import Store, adapter_for
+from opencode_store import Store, adapter_for, change
 from recounts import counting, whole
 from sample_homes import quiet
 from session_adapters.growing import sessions
@@ -33,45 +31,6 @@ def lengths(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
         monkeypatch.setattr(sessions, "MOST", 2)
 
 
-def write(store: Store, dice: random.Random) -> None:
-    """Something that OpenCode does, or that was done to its database."""
-    run = store.connection.execute
-    known = [key for (key,) in run("SELECT id FROM session ORDER BY id")]
-    session = dice.choice(known) if known else ""
-    messages = [key for (key,) in run("SELECT id FROM message WHERE session_id = ? ORDER BY id", (session,))]
-    done = dice.random()
-    if not known or done < 0.06:
-        store.session(f"ses_{len(known)}{store.tick()}")
-    elif done < 0.6 or not messages:
-        asked = store.say(session, "user", f"prompt {store.tick()}")
-        assert asked
-        answer = store.say(session, "assistant", "so", cost=dice.random())
-        store.part(session, answer, type="tool", tool="bash", callID=f"c{store.clock}", state={"status": "running"})
-    elif done < 0.75:  # an answer, mostly the last one, is written again
-        chosen = dice.choice(messages[-2:] if dice.random() < 0.8 else messages)
-        state = {"status": "completed", "input": {}, "output": "x" * dice.randrange(40)}
-        data = json.dumps({"type": "tool", "tool": "bash", "callID": "c", "state": state})
-        run("UPDATE part SET data = ?, time_updated = ? WHERE message_id = ?", (data, store.tick(), chosen))
-    elif done < 0.8:
-        tokens = {"input": dice.randrange(99), "output": 1, "reasoning": 0, "cache": {"read": 0, "write": 0}}
-        data = json.dumps({"role": "assistant", "modelID": "other", "cost": 2, "tokens": tokens, "time": {}})
-        chosen = dice.choice(messages)
-        run("UPDATE message SET data = ?, time_updated = ? WHERE id = ?", (data, store.tick(), chosen))
-    elif done < 0.85:
-        run("DELETE FROM message WHERE id = ?", (dice.choice(messages),))
-    elif done < 0.9:
-        revert = json.dumps({"messageID": dice.choice(messages)}) if dice.random() < 0.5 else None
-        run("UPDATE session SET revert = ? WHERE id = ?", (revert, session))
-    elif done < 0.94:
-        run("UPDATE session SET title = ? WHERE id = ?", (f"Title {store.tick()}", session))
-    elif done < 0.96:
-        run("DELETE FROM session WHERE id = ?", (session,))
-    else:  # a fork, which has its parent's messages with their times
-        fork = store.session(f"ses_f{store.tick()}")
-        for data, created in list(run("SELECT data, time_created FROM message WHERE session_id = ?", (session,))):
-            store.message(fork, message_id="", **{**json.loads(data), "created": created})
-
-
 @pytest.mark.usefixtures("lengths")
 @pytest.mark.parametrize("seed", range(2 * TIMES))
 def test_what_changed_comes_to_the_same_as_all_of_it(seed: int, tmp_path: Path) -> None:
@@ -79,7 +38,7 @@ def test_what_changed_comes_to_the_same_as_all_of_it(seed: int, tmp_path: Path) 
     count = counting(store.adapter)
     for step in range(STEPS):
         for _ in range(dice.choice((1, 1, 1, 8))):
-            write(store, dice)
+            change(store, dice)
         assert count() == whole(store.adapter), step
         (source,) = store.adapter.sources(quiet)
         fresh = adapter_for(tmp_path)

@@ -385,6 +385,20 @@ def test_parts_one_after_the_other_are_the_whole(lengths: list[int], part: int, 
         assert _texts(read_on) == [*said, "more"]
 
 
+def test_a_part_is_read_on_to_the_next_message_however_long_the_lines_between(tmp_path: Path) -> None:
+    path = tmp_path / "notes.jsonl"
+    said = ["first " * 20, "long " * 2000, "last"]
+    nothing = json.dumps({"other": "x" * 700}) + "\n"
+    path.write_text("".join(json.dumps({"say": text}) + "\n" + nothing * 9 for text in said))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(jsonl_adapter, "PART", 100)
+        part = JsonlTranscript("a", "s", str(path), NoteBuilder, page=50).part(0)
+    assert part is not None and part.is_cut and _texts(part) == said[:1]
+    while len(known := _texts(part)) < len(said):
+        assert part.refresh() == Change(first=len(known))
+    assert known == said
+
+
 def test_a_part_of_a_file_that_is_another_one_is_none(tmp_path: Path) -> None:
     path = tmp_path / "notes.jsonl"
     path.write_text("".join(json.dumps({"say": "x" * 50}) + "\n" for _ in range(50)))

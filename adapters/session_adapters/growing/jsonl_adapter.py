@@ -264,6 +264,7 @@ class JsonlTranscript(Transcript, Generic[B]):
                 while self._file.end == start and stop < status.st_size:  # it is less than a line
                     stop = min(stop + PART, status.st_size)
                     self._feed(fd, stop)
+                self.builder.take_change()
                 self.messages, self.is_cut = self.builder.messages, stop < status.st_size
                 self.begins = start / max(1, status.st_size)
                 marks = () if start else self.builder.replaying
@@ -325,15 +326,18 @@ class JsonlTranscript(Transcript, Generic[B]):
             with open_file(self.path) as fd:
                 status = os.fstat(fd)
                 if self._file.goes_on(fd, status):
-                    stop = min(status.st_size, self.size + self._page) if self.is_cut else status.st_size
-                    self.is_cut = stop < status.st_size and self.is_cut
-                    if stop != self.size:
-                        self._feed(fd, stop)
-                    else:
-                        self._note_damage()
+                    change, page = None, self._page  # a line may be longer, and is taken from its beginning each time
+                    while change is None and (self.is_cut or page == self._page):
+                        stop = min(status.st_size, self.size + page) if self.is_cut else status.st_size
+                        self.is_cut = stop < status.st_size and self.is_cut
+                        if stop != self.size:
+                            self._feed(fd, stop)
+                        else:
+                            self._note_damage()
+                        change, page = self.builder.take_change(), 2 * page
                     if not (self.start and self.builder.replays):
                         self.messages = self.builder.messages
-                        return Change(first=self.builder.take_change())
+                        return Change(first=change)
                     self._read(fd, 0, stop, sys.maxsize)
                 else:
                     self._load(fd, status)

@@ -310,6 +310,18 @@ def test_showing_all_keeps_the_cursor_on_its_line(kind: str, long: bool) -> None
         assert f"row {line}:" in _text_at(view, before)
 
 
+def test_a_closed_block_is_opened_and_all_of_it_shown_at_once() -> None:
+    output = "\n".join(f"row {number}" for number in range(2000))
+    call = ToolCall(tool_call_id="1", tool_name="Bash", input={"command": "seq"}, output=output)
+    view = make_view([said("user", "go"), said("assistant", "", tool_calls=(call,))])
+    shut = view.rendered(1).height
+    view.go(Position(1, shut - 1))
+    assert view.toggle(everything=True)
+    shown = {_texts_at(view, 1, row).strip() for row in range(view.rendered(1).height)}
+    assert shown >= {*output.splitlines()}
+    assert view.toggle(everything=True) and view.rendered(1).height == shut
+
+
 def _texts_at(view: View, entry: int, row: int) -> str:
     piece, line = view.rendered(entry).at(row)
     return _texts(piece.segments(line))

@@ -292,7 +292,7 @@ class View(LayoutCache):
         if block in rendered.cuts and (everything or piece.name.endswith(MORE)):
             wanted = ALL
         elif block in rendered.folds:
-            wanted = OPEN if level == SHUT else SHUT
+            wanted = SHUT if level != SHUT else ALL if everything else OPEN
         elif level == ALL:
             wanted = OPEN
         else:

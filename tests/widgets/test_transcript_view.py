@@ -8,6 +8,7 @@ from collections.abc import Callable
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from rich.cells import cell_len
 from rich.segment import Segment
 from rich.style import Style
@@ -347,6 +348,21 @@ def test_a_call_finds_its_result_across_the_seam() -> None:
     view.put_in_front([call, linked, *rest], 1, complete=True)
     assert [_text_at(view, y) for y in range(20)] == before
     assert view.column.entries[1].height == 0
+
+
+def test_the_cursor_goes_with_a_result_to_its_call_that_comes_in_above() -> None:
+    results = [ToolResult(tool_call_id=str(number), tool_name="Bash", output="x") for number in range(40)]
+    rest = [said("assistant", "done"), *talk(40)]
+    view = make_view([*(said("tool", tool_result=one) for one in results), *rest], complete=False)
+    view.go(Position(5, 0))
+    calls = tuple(
+        ToolCall(tool_call_id=str(number), tool_name="Bash", input={"command": f"make {number}"}, output="x")
+        for number in range(40)
+    )
+    linked = [said("tool", tool_result=replace(one, linked=True)) for one in results]
+    before = view.screen_row(view.cursor)
+    view.put_in_front([said("user", "go"), said("assistant", "", tool_calls=calls), *linked, *rest], 2, complete=True)
+    assert "make 5" in _text_at(view, view.screen_row(view.cursor)) and view.screen_row(view.cursor) == before
 
 
 def _text_at(view: View, y: int) -> str:

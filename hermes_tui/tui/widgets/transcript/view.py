@@ -173,10 +173,16 @@ class View(LayoutCache):
             self.cursor = min(max(self.cursor, rows[0].position), rows[-1].position)
 
     def _found(self, held: _Held, shift: int) -> Position:
-        index = min(held.entry + shift, len(self.column) - 1)
-        if not self.column.entries[index].height:
-            return self.near(index, 0)
-        return Position(index, self.rendered(index).find(held.place))
+        entries, index = self.column.entries, min(held.entry + shift, len(self.column) - 1)
+        if entries[index].height:
+            return Position(index, self.rendered(index).find(held.place))
+        result = entries[index].message.tool_result
+        # Its call has come in above, and shows it.
+        for at in range(index - 1, -1, -1) if result is not None and result.linked else ():
+            for number, call in enumerate(entries[at].message.tool_calls):
+                if result is not None and call.tool_call_id == result.tool_call_id:
+                    return self.near(at, self.rendered(at).head(f"tool{number}"))
+        return self.near(index, 0)
 
     def bookmark(self) -> Bookmark | None:
         """The place of the view now; None where there is nothing to show."""

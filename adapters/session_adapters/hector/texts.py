@@ -107,7 +107,7 @@ def _look_at_all(layout: HectorLayout, facts: HectorFacts, said: str, known: str
     if len({mark.id for mark in rows}) < len(rows):
         return None
     whole = not layout.lost and not first_of_newest([mark.size for mark in rows])
-    at = unchanged(known, rows) if whole else 0
+    at = unchanged(known, rows, len(rows)) if whole else 0
     first = rows[at].id if 0 < at < len(rows) else ""
     return _Looked(facts, f"{mark_of(rows)} of {said}", 0 < at == len(rows), first, len(rows) - at)
 

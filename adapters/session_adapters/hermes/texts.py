@@ -34,8 +34,8 @@ Otherwise = Callable[[str], Iterable[Text]]
 Cut = Callable[[str, str], None]
 """Is told of a session that is too large: (its id, what is left out)."""
 
-PAGE_ROWS = 10_000
-"""Rows after which a read ends: a writer's checkpoint waits for the end of a read."""
+PAGE_ROWS = 2_000
+"""Rows after which a read ends: a writer's checkpoint waits for the end of a read, and they are held together."""
 _PLAIN = re.compile(r"[\w.:|=-]+", re.ASCII)
 """Ids that stand in JSON as they are."""
 

@@ -91,7 +91,7 @@ def _look_at_all(rows: OpenCodeRows, facts: OpenCodeFacts, before: str) -> _Look
     if mark == before:
         return _Looked(facts.id, mark, same=True)
     *numbers, last = before.split(" ", 2) if before else ("",)
-    known = unchanged(" ".join(numbers), parts) - 1
+    known = unchanged(" ".join(numbers), parts, len(parts)) - 1
     if known < 0 or not _grew(json.loads(last), _figures(units[known:])):
         return _Looked(facts.id, mark)
     return _Looked(facts.id, mark, first=units[known].id, new=len(units) - known)

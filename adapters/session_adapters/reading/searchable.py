@@ -90,11 +90,12 @@ def mark_of(parts: Iterable[object]) -> str:
     return f"{count} {check}"
 
 
-def unchanged(mark: str, parts: Sequence[object]) -> int:
-    """How many of the parts, from the first on, were there when the mark was made; 0 where one of those differs."""
+def unchanged(mark: str, parts: Iterable[object], number: int) -> int:
+    """How many of so many parts, from the first on, were there when the mark was made; 0 where one of those
+    differs."""
     count = mark.partition(" ")[0]
     known = int(count) if count.isdecimal() else 0
-    return known if known <= len(parts) and mark_of(islice(parts, known)) == mark else 0
+    return known if known <= number and mark_of(islice(parts, known)) == mark else 0
 
 
 class TextReader(ABC):

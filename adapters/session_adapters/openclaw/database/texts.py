@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from itertools import chain
 from typing import NamedTuple
 
 import apsw
@@ -66,8 +67,9 @@ def _looks(
         generation, events = marks_of(connection, schema, one.session_id)
         packed = None if events else archive_of(connection, schema, one.session_id, data=False)
         before = [(one.session_id, generation, one.forked_at, packed)]
-        parts = [*before, *events]
-        mark, known = mark_of(parts), unchanged(marks.get(name, ""), parts) - len(before)
+        mark = mark_of(chain(before, events))  # not put together: of 7,000 events that is a megabyte
+        number = len(before) + len(events)
+        known = unchanged(marks.get(name, ""), chain(before, events), number) - len(before)
         if known == len(events):
             looked.append(_Looked(name, one.id, mark, None, same=True))
         elif known <= 0:

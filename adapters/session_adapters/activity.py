@@ -25,7 +25,8 @@ QUESTIONS = frozenset(
 _WORDS = 200
 _STOPPED = re.compile(r"interrupted|aborted|cancell?ed", re.IGNORECASE)
 _LIMIT = re.compile(
-    r"usage limit|rate.?limit|limit reached|hit your .*limit|quota|too many requests|\b429\b", re.IGNORECASE
+    r"usage limit|rate.?limit|limit reached|hit your .*limit|out of extra usage|quota|too many requests|\b429\b",
+    re.IGNORECASE,
 )
 _ARGUMENTS = ("command", "cmd", "question", "questions", "prompt", "file_path", "path", "url", "pattern", "query")
 """Those of a call that tell most, the best first."""

@@ -276,6 +276,8 @@ def in_utc(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         ("You've hit your session limit · resets 5pm (Europe/Berlin)", "2026-07-20T15:00"),
         ("You've hit your weekly limit · resets Jul 26, 5:59am (America/Los_Angeles)", "2026-07-26T12:59"),
         ("You've hit your weekly limit · Resets Jul 21 at 12pm (Asia/Singapore)", "2026-07-21T04:00"),
+        ("You're out of extra usage · resets 9pm (Europe/Rome)", "2026-07-19T19:00"),
+        ("You're out of extra usage · resets Jul 22, 2pm (Asia/Jerusalem)", "2026-07-22T11:00"),
         ("Claude AI usage limit reached|1784484000", "2026-07-19T18:00"),
         ("You've hit your usage limit. Upgrade to Pro or try again at 12:16 PM.", "2026-07-20T12:16"),
         ("You've hit your usage limit. Upgrade to Plus, or try again at Aug 13th, 2026 2:23 PM.", "2026-08-13T14:23"),

@@ -36,7 +36,11 @@ _WIDE = re.compile(r"\{[^{}]*:[^{}]*\d{4}")
 @click.option(
     "--json", "as_json", is_flag=True, help="Print a JSON object with all evidence; with --watch one a line."
 )
-@click.option("--watch", is_flag=True, help="Go on looking, every two seconds, and print what changed.")
+@click.option(
+    "--watch",
+    is_flag=True,
+    help="Go on looking, every two seconds, and print all of it again when something changed.",
+)
 @click.option("--seen", is_flag=True, help="Count what is printed as seen: what is done needs nobody any more.")
 @click.pass_context
 def attention(context: click.Context, as_json: bool, watch: bool, seen: bool) -> None:
@@ -58,12 +62,13 @@ def attention(context: click.Context, as_json: bool, watch: bool, seen: bool) ->
             for one in found
         ]
         if told != before:
+            between = "\n" if before is not None else ""  # or nobody could tell where the later one begins
             before = told
             if as_json:
                 report = {"at": datetime.now(UTC), "sessions": [_as_json(one) for one in found]}
                 stdout.write(encode(report) + b"\n") if watch else stdout.write_json(report)
             else:
-                stdout.write("".join(f"{line}\n" for line in _lines(found, datetime.now(UTC))))
+                stdout.write(between + "".join(f"{line}\n" for line in _lines(found, datetime.now(UTC))))
         trouble = monitor.trouble
         try:
             for one in found if seen else ():

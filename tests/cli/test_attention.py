@@ -248,6 +248,22 @@ def test_a_watch_tells_that_it_is_asked_for_something_else(claude: Path, process
     ]
 
 
+def test_a_watch_parts_what_it_prints(claude: Path, process_environment: dict[str, str]) -> None:
+    """All of it is printed again, with an empty line before."""
+    run_tool(claude)
+    be_live(claude, "waiting", "permission prompt")
+    command = [sys.executable, "-m", "hermes_tui", "--home", str(claude.parent), "attention", "--watch"]
+    with subprocess.Popen(command, env=process_environment, stdout=subprocess.PIPE) as watch:
+        assert watch.stdout is not None
+        first = [watch.stdout.readline().decode() for _ in range(2)]
+        run_tool(claude, "make clean")
+        second = [watch.stdout.readline().decode() for _ in range(2)]
+        watch.send_signal(signal.SIGINT)
+        assert watch.wait(60) == 130
+    assert (first[0], second) == ("need you\n", ["\n", "need you\n"])
+    assert "rm -rf build" in first[1]
+
+
 def test_a_watch_ends_when_nobody_reads_it(claude: Path, process_environment: dict[str, str]) -> None:
     """Though nothing changes any more, and it writes nothing."""
     be_live(claude, "waiting", "permission")

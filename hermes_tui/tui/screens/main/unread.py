@@ -26,14 +26,18 @@ class UnreadController:
         found = [
             at for at, row in enumerate(rows) if row.conversation is not None and states.is_unread(row.conversation)
         ]
-        folded = [one for one in states.unread if one in sessions.forest.by_session]
-        if found:
-            at = next((at for at in found if at > sessions.cursor), found[0])
-            if at == sessions.cursor:
-                parts.screen.notify("No other session here has anything new.")
+        shown = {rows[at].key for at in found}
+        homes = sessions.forest.by_session
+        folded = [one for one in states.unread if one in homes and homes[one].key not in shown]
+        at = next((at for at in found if at > sessions.cursor), None)
+        if at is not None:
             sessions.go(at)
         elif folded and not sessions.is_filtered:
             sessions.reveal(folded[0])
+        elif found:
+            if found[0] == sessions.cursor:
+                parts.screen.notify("No other session here has anything new.")
+            sessions.go(found[0])
         else:
             elsewhere = "; those of other lists have" if folded else ""
             parts.screen.notify(f"No session here has anything new{elsewhere}.")

@@ -65,7 +65,7 @@ class Program(NoticeApp, inherit_bindings=False):
 
     def watch_app_focus(self) -> None:
         """Somebody came to the terminal, or left it."""
-        if self.app_focus and self.screen.focused is None and self.screen.AUTO_FOCUS:
+        if self.app_focus and self.screen_stack and self.screen.focused is None and self.screen.AUTO_FOCUS:
             # Put up while nobody was there, when Textual gives the keys to no widget, nor does it later.
             found = (widget for widget in self.screen.query(self.screen.AUTO_FOCUS) if widget.focusable)
             self.screen.set_focus(next(found, None), scroll_visible=False)

@@ -15,11 +15,11 @@ from session_adapters.opencode.tables import OpenCodeRows
 from session_adapters.opencode.units import OpenCodeFacts, OpenCodeUnit
 from text_followers import Follower, in_order
 
-STEPS = 50
+STEPS = 40
 
 
-@pytest.mark.parametrize("tail", [4, 6, 256])
-@pytest.mark.parametrize("seed", range(3 * TIMES))
+@pytest.mark.parametrize("tail", [4, 256])
+@pytest.mark.parametrize("seed", range(2 * TIMES))
 def test_what_is_new_makes_up_all_of_it(
     seed: int, tail: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -13,6 +13,7 @@ from hermes_tui.attention.states import SessionState, StateName
 from hermes_tui.clock import Clock
 from hermes_tui.tui.widgets.detail import detail_parts
 from hermes_tui.tui.widgets.session_list.conversation import Conversation
+from hermes_tui.tui.widgets.session_list.order import Order
 from hermes_tui.tui.widgets.session_list.rows import Forest
 from hermes_tui.tui.widgets.session_list.shown_states import ShownStates
 from hermes_tui.tui.widgets.session_list.widget import SessionList
@@ -70,6 +71,28 @@ async def test_who_waits_is_said_in_words_beside_the_transcript_too() -> None:
         "  cc⚑ Remove the build             shop       3m     ⚑ approval",
         " ┃cc  Draw totals                  shop       4m     1   0.50 ●",
     ]
+
+
+async def test_a_folded_fork_that_needs_somebody_is_said_in_the_row_above() -> None:
+    one = session("a", 3, title="Draw totals", cwd="/x/shop")
+    fork = session("b", 4, title="Remove the build", cwd="/x/shop", kind="fork", parent_id="a", forked_from="a")
+    lower = session("c", 5, title="Below", cwd="/x/shop", kind="subagent", parent_id="b")
+    for waiting in (fork, lower):
+        states = ShownStates({}, attended(waiting, "approval"), {waiting.unified_id: 0.0})
+        (row,) = (await rows(64, [one, fork, lower], states))[:1]
+        assert "┃cc⚑ Draw totals" in row and row.endswith("⚑ approval")
+    done = ShownStates({}, {**attended(one, "working"), **attended(fork, "done")}, {fork.unified_id: 0.0})
+    assert "✓ done" in (await rows(100, [one, fork], done, words=True))[0]
+    quiet = ShownStates({}, {**attended(one, "approval"), **attended(fork, "working")})
+    assert "┃" not in (row := (await rows(64, [one, fork], quiet))[0]) and row.endswith("⚑ approval")
+
+
+def test_a_conversation_stands_under_the_heading_of_what_is_folded_below_it() -> None:
+    one, other = session("a", 3, title="Draw totals"), session("z", 1, title="Other")
+    fork = session("b", 4, title="Remove the build", kind="fork", parent_id="a", forked_from="a")
+    states = ShownStates({}, attended(fork, "approval"))
+    found = Forest([one, other, fork]).rows(Clock(NOW), order=Order(group="state"), states=states)
+    assert [row.heading or row.key for row in found] == ["need you", "claude:a", "at rest", "claude:z"]
 
 
 @pytest.mark.parametrize("width", [50, 60, 62])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from datetime import datetime
 
 from session_adapters.model import Cost, SessionSummary, TokenUsage
@@ -82,6 +82,15 @@ class Conversation:
     def holds(self, sessions: Collection[str]) -> bool:
         """Whether one of its parts is among these unified ids."""
         return any(part.unified_id in sessions for part in self.parts)
+
+    @property
+    def below(self) -> Iterator[Conversation]:
+        """All that grew out of it, and out of that."""
+        waiting = list(self.children)
+        while waiting:
+            one = waiting.pop()
+            yield one
+            waiting.extend(one.children)
 
     @property
     def haystack(self) -> str:

@@ -145,8 +145,9 @@ class RowTexts(NamedTuple):
     def _parts(self, row: ListRow, conversation: Conversation) -> list[tuple[str, str]]:
         tip = conversation.tip
         columns = self.columns
-        state = self.states.of(conversation)
-        urgent = state if self.states.is_urgent(conversation) else None
+        told = self.states.foremost(conversation) if row.unfolded is False else conversation
+        state = self.states.of(told)
+        urgent = state if self.states.is_urgent(told) else None
         lead = self._lead(row, conversation, urgent)
         room = self.width - sum(width_of(text) for text, _ in lead) - columns.after_title - 1
         said = f"{urgent.glyph} {urgent.word}" if urgent is not None and columns.state == 1 else ""
@@ -217,7 +218,8 @@ class RowTexts(NamedTuple):
         hangs on, and whether it is marked or somebody should look."""
         mark = "" if row.unfolded is None else "▾" if row.unfolded else "▸"
         tip = conversation.tip
-        unread = ("┃", "accent") if self.states.is_unread(conversation) else (" ", "")
+        here = (conversation, *conversation.below) if row.unfolded is False else (conversation,)
+        unread = ("┃", "accent") if any(map(self.states.is_unread, here)) else (" ", "")
         chosen = ("◆", "match") if conversation.key in self.marked else (" ", "")
         if urgent is not None and not chosen[1]:
             chosen = (urgent.glyph, urgent.style)

@@ -112,8 +112,9 @@ def grouped(
             groups = {label: [] for label in labels.values()}
         label_of: Callable[[Conversation], str] = lambda one: labels[one.key]  # noqa: E731
     elif order.group == "state":
-        groups = {states.group(one): [] for one in sorted(every, key=states.rank)}
-        label_of = states.group
+        # By what is folded below it, too: that stands under no heading of its own.
+        groups = {states.group(one): [] for one in sorted(map(states.foremost, every), key=states.rank)}
+        label_of = lambda one: states.group(states.foremost(one))  # noqa: E731
     elif order.group == "project":
         label_of = lambda one: safe(one.project) or "no project"  # noqa: E731
     elif order.group == "agent":

@@ -39,6 +39,15 @@ class ShownStates(NamedTuple):
             lane = next((state for state in found if state is not None), None)
         return state_of(tip, attended.state if attended is not None else None, lane)
 
+    def foremost(self, conversation: Conversation) -> Conversation:
+        """What needs a person first: itself, or what grew out of it."""
+        waiting = [one for one in conversation.below if self._needs_person(one)] if self.attended else []
+        return min((conversation, *waiting), key=self.rank) if waiting else conversation
+
+    def _needs_person(self, conversation: Conversation) -> bool:
+        attended = self.attended.get(conversation.tip.unified_id)
+        return attended is not None and attended.state.needs_person
+
     def is_urgent(self, conversation: Conversation) -> bool:
         """Whether it waits for a person or something went wrong: what is done can wait."""
         attended = self.attended.get(conversation.tip.unified_id)

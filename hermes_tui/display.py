@@ -27,6 +27,7 @@ __all__ = [
     "priced",
     "safe",
     "size",
+    "until",
 ]
 
 APART = {"rewound": "taken back", "compacted": "compacted", "branch": "on another branch"}
@@ -141,6 +142,13 @@ def duration(span: timedelta) -> str:
     parts = (("d", seconds // 86400), ("h", seconds // 3600 % 24), ("m", seconds // 60 % 60), ("s", seconds % 60))
     first = next((index for index, (_, value) in enumerate(parts) if value), 3)
     return " ".join(f"{value}{unit}" for unit, value in parts[first : first + 2] if value) or "0s"
+
+
+def until(moment: datetime, now: datetime) -> str:
+    """`until Sun 23:12`, `was until …` once that is over; with the date where it is not within six days. `moment` is
+    in the reader's zone."""
+    near = abs(moment - now) < timedelta(days=6)
+    return f"{'until' if moment > now else 'was until'} {moment:{'%a %H:%M' if near else '%a %d %b %H:%M'}}"
 
 
 def count(number: int) -> str:

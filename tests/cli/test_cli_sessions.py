@@ -107,6 +107,9 @@ def test_every_option_of_list(tiny_home: TinyHome, cli: Cli) -> None:
     assert ids("--tag", "t1", "--tag", "t4") == ["s4", "s1"]
     assert ids("--cwd", "/srv/2/") == ["s2"]
     assert ids("--limit", "0") == []
+    none, two = cli("sessions", "list", "tiny", "--limit", "0"), cli("sessions", "list", "tiny", "--limit", "2")
+    assert none.out == "" and "--limit 0 shows none; --limit N for more" in none.err  # not that there are none
+    assert "only the first 2 are shown; --limit N for more" in two.err
     assert ids("--sort", "cost") == ["s0", "s1", "s2", "s3", "s4"]
     assert ids("--sort", "turns", "--asc", "--limit", "2") == ["s0", "s1"]
     assert ids("--sort", "date", "--desc", "--limit", "2") == ["s4", "s3"]

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hermes_tui.display import age, count, duration, money, priced, safe, size
+from hermes_tui.display import age, count, duration, money, priced, safe, size, until
 from session_adapters.model import EPOCH, Cost
 
 NOW = datetime(2026, 11, 21, 10, 0, tzinfo=UTC)
@@ -100,6 +100,20 @@ def test_lone_surrogates_can_be_written_afterwards() -> None:
 )
 def test_age(ago: timedelta, shown: str) -> None:
     assert age(NOW - ago, NOW) == shown
+
+
+@pytest.mark.parametrize(
+    ("ahead", "shown"),
+    [
+        (timedelta(hours=3), "until Sat 13:00"),
+        (timedelta(days=6), "until Fri 27 Nov 10:00"),
+        (timedelta(seconds=0), "was until Sat 10:00"),
+        (timedelta(days=-1), "was until Fri 10:00"),
+        (timedelta(days=-30), "was until Thu 22 Oct 10:00"),
+    ],
+)
+def test_until_says_when_it_is_over(ahead: timedelta, shown: str) -> None:
+    assert until(NOW + ahead, NOW) == shown
 
 
 @given(st.datetimes(datetime(1970, 1, 2), datetime(2060, 1, 1)))

@@ -78,12 +78,13 @@ def list_(
         pending = manager.pending_costs(found)
         tokens = options["sort"] == "tokens"
         lines = session_table(found, datetime.now(UTC), stdout.terminal_width(), pending, tokens=tokens)
-        stdout.write("".join(f"{line}\n" for line in lines))
+        stdout.write("".join(f"{line}\n" for line in lines) if found or not more else "")
         # And what the table does not show.
         if not manager.catalogue.snapshot.sessions:
             stderr.say("hermes-tui: no agent has a session here; `hermes-tui doctor` says where was looked")
-        if more and found:
-            stderr.say(f"hermes-tui: only the first {len(found)} are shown; --limit N for more")
+        if more:
+            shown = f"only the first {len(found)} are shown" if found else "--limit 0 shows none"
+            stderr.say(f"hermes-tui: {shown}; --limit N for more")
         if pending:
             late = f"{len(pending)} of these costs not added up yet (…)"
             stderr.say(f"hermes-tui: {late}; `hermes-tui cost report` does that")

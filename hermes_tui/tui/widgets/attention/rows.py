@@ -8,7 +8,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
 from hermes_tui.cells import pad, width_of
-from hermes_tui.display import age, safe
+from hermes_tui.display import age, safe, until
 from hermes_tui.tui.agent_colours import agent_colour
 from hermes_tui.tui.widgets.session_list.conversation import project_of
 from hermes_tui.tui.widgets.states import State, attention_state
@@ -67,18 +67,18 @@ def attention_rows(
                 badge=safe(badges.get(one.session.agent, one.session.agent[:_BADGE])),
                 title=safe(one.lane or one.session.title) or "untitled",
                 project=safe(project_of(one.session)) or "—",
-                doing=doing_words(one, local),
+                doing=doing_words(one, local, now),
                 pane=safe(one.pane.name) if one.pane is not None else "gateway" if one.lane else "—",
             )
 
 
-def doing_words(one: Attended, local: Callable[[datetime], datetime]) -> str:
+def doing_words(one: Attended, local: Callable[[datetime], datetime], now: datetime) -> str:
     """What it does, or waits for; where nothing says, what its record ends with."""
     state = one.state
     if state.state == "question" and state.text:
         return f"“{safe(state.text)}”"
-    until = [f"until {local(state.until):%a %H:%M}"] if state.until is not None else []
-    words = [word for word in (*until, state.tool, state.text) if word]
+    limit = [until(local(state.until), now)] if state.until is not None else []
+    words = [word for word in (*limit, state.tool, state.text) if word]
     if not words and state.evidence:
         words = [state.evidence[0].words]
     return safe("  ".join(words))

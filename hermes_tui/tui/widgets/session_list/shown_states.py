@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from hermes_tui.clock import Clock
-from hermes_tui.display import age, safe
+from hermes_tui.display import age, safe, until
 from hermes_tui.tui.widgets.states import State, state_of
 
 if TYPE_CHECKING:
@@ -67,9 +67,9 @@ class ShownStates(NamedTuple):
         if attended is None:
             return ""
         state = attended.state
-        until = f"until {clock.local(state.until):%a %H:%M}" if state.until is not None else ""
+        limit = until(clock.local(state.until), clock.now()) if state.until is not None else ""
         since = age(state.since, clock.now()).strip() if state.since and state.state != "idle" else ""
-        return " · ".join(filter(None, (self.doing(conversation), until, since)))
+        return " · ".join(filter(None, (self.doing(conversation), limit, since)))
 
     def rank(self, conversation: Conversation) -> tuple[int, int, float]:
         """Sort key; see `Attended.rank`."""

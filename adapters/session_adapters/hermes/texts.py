@@ -27,7 +27,7 @@ from session_adapters.reading.searchable import PagedTexts, SessionTexts, Text, 
 from session_adapters.reading.sqlite import DatabaseUnreadable, SessionGone, read_database, reading_stored
 from session_adapters.reading.sqlite_rows import as_text, select_list
 
-__all__ = ["PAGE_ROWS", "new_texts", "session_texts"]
+__all__ = ["ALIKE", "PAGE_ROWS", "new_texts", "session_texts"]
 
 Otherwise = Callable[[str], Iterable[Text]]
 """Gives what can be read of a session in a part of the file that is damaged."""
@@ -36,6 +36,8 @@ Cut = Callable[[str, str], None]
 
 PAGE_ROWS = 2_000
 """Rows after which a read ends: a writer's checkpoint waits for the end of a read, and they are held together."""
+ALIKE = 8
+"""Rows whose calls may be the one that a result answers, by its id: the last ones."""
 _PLAIN = re.compile(r"[\w.:|=-]+", re.ASCII)
 """Ids that stand in JSON as they are."""
 
@@ -200,10 +202,14 @@ def _asking(
     answered = {row.tool_call_id for row in rows if row.tool_call_id}
     if not answered or "tool_calls" not in schema.messages:
         return []
-    query = "SELECT id FROM messages WHERE session_id = ?1 AND +id <= ?2 AND tool_calls <> ''"
+    held = "messages m WHERE m.session_id = ?1 AND +m.id <= ?2 AND m.tool_calls <> ''"
     if all(map(_PLAIN.fullmatch, answered)):
-        query += " AND EXISTS (SELECT 1 FROM json_each(?3) WHERE instr(tool_calls, value))"
+        # Some models name the calls of each turn alike: of a long session that would be all of it.
+        named = f"json_each(?3) named, {held} AND instr(m.tool_calls, named.value)"
+        exact = "instr(m.tool_calls, '\"' || named.value || '\"') > 0"
+        nth = f"row_number() OVER (PARTITION BY named.value ORDER BY {exact} DESC, m.id DESC) AS nth"
+        query = f"SELECT DISTINCT id FROM (SELECT m.id AS id, {nth} FROM {named}) WHERE nth <= {ALIKE} ORDER BY id"  # noqa: S608
     else:
-        query += " AND ?3 <> ''"
-    found = connection.execute(f"{query} ORDER BY +id", (session_id, known, json.dumps(sorted(answered))))
+        query = f"SELECT m.id FROM {held} AND ?3 <> '' ORDER BY +m.id"  # noqa: S608
+    found = connection.execute(query, (session_id, known, json.dumps(sorted(answered))))
     return read_rows(connection, schema, [id_ for (id_,) in found]).rows

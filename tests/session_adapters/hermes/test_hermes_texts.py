@@ -6,6 +6,7 @@ import json
 import sqlite3
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -16,6 +17,7 @@ from hermes_store import Store, adapter_for
 from session_adapters.base import Source
 from session_adapters.hermes import texts as module
 from session_adapters.hermes.adapter import HermesAdapter
+from session_adapters.hermes.message_queries import read_rows
 from session_adapters.model import Problem
 from session_adapters.reading.searchable import Text, texts_of
 
@@ -115,6 +117,12 @@ STEPS = (
 @examples(25)
 def test_what_is_new_makes_up_the_whole(data: st.DataObject, tmp_path_factory: pytest.TempPathFactory) -> None:
     """Whatever becomes of the rows, and however rarely one looks."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "ALIKE", data.draw(st.sampled_from((1, 8))))
+        _make_up_the_whole(data, tmp_path_factory)
+
+
+def _make_up_the_whole(data: st.DataObject, tmp_path_factory: pytest.TempPathFactory) -> None:
     store = Store(tmp_path_factory.mktemp("home"))
     follower = Follower(store)
     for number in range(data.draw(st.integers(1, 20))):
@@ -174,6 +182,28 @@ def test_only_what_changed_is_read(tmp_path: Path) -> None:
     follower.look()
     assert follower.read == 50
     assert follower.texts["a"]["3"].visibility == "rewound"
+    store.connection.close()
+
+
+def test_calls_that_are_named_alike_are_not_all_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Some models name the calls of each turn alike: an answer had all of them read."""
+    store, read = Store(tmp_path), list[int]()
+    store.session("a")
+    for _ in range(50):
+        store.say("a", "assistant", "", tool_calls=call("call_1"))
+        store.say("a", "tool", "an answer", tool_call_id="call_1", tool_name="named")
+    follower = Follower(store)
+    follower.look()
+
+    def noted(*given: Any) -> Any:
+        read.append(len(given[2]))
+        return read_rows(*given)
+
+    monkeypatch.setattr("session_adapters.hermes.texts.read_rows", noted)
+    store.say("a", "tool", "another", tool_call_id="call_1", tool_name="named")
+    follower.look()
+    assert follower.read == 1 and follower.texts["a"]["101"].tool == "another"
+    assert read == [module.ALIKE]
     store.connection.close()
 
 

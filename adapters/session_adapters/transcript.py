@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from copy import copy
 from datetime import datetime
 from pathlib import Path
@@ -205,6 +205,8 @@ class Builder(ABC):
     """Something in these lines changed what stood above: they cannot be understood without it."""
     replaying: ClassVar[Sequence[bytes]] = ()
     """What each line holds that may do so."""
+    awaited: Collection[str] = ()
+    """Ids of calls that were handed over, and whose results may yet come."""
 
     def __init__(self) -> None:
         self.messages: list[Message] = []

@@ -29,9 +29,11 @@ from session_adapters.copilot.store import (
     rank,
 )
 from session_adapters.copilot.summary import CopilotSurvey, fork_time, relate, summary_fields, survey_events
+from session_adapters.copilot.texts import text_reader
 from session_adapters.copilot.workspace import Workspace, read_workspace
 from session_adapters.growing.counter import Begun, Pairs
 from session_adapters.growing.jsonl_adapter import JsonlAdapter, JsonlTranscript
+from session_adapters.growing.texts import LinesReader
 from session_adapters.model import Message, Problem, Session, SessionSummary
 from session_adapters.reading.damaged_places import reading_session
 from session_adapters.reading.folders import problem_in, report_damage
@@ -164,6 +166,10 @@ class CopilotAdapter(JsonlAdapter):
         if agent:
             return Session.of(_helper(source, survey, agent), part.builder.messages)
         return Session.of(_summary(source, survey, _workspace(source, lambda problem: None)), part.builder.messages)
+
+    def text_reader(self, source: Source) -> LinesReader | None:
+        """See `Adapter.text_reader`. A document is written anew as a whole."""
+        return None if source.layout in (DOCUMENT, HISTORY) else text_reader(source)
 
     # Native commands ---------------------------------------------------------------------------------------
 

@@ -34,13 +34,13 @@ from session_adapters.copilot.records import (
     normalised,
     whole,
 )
-from session_adapters.copilot.tokens import HIDDEN_CALL, RUN_ENDED, CountingBuilder
+from session_adapters.copilot.tokens import HIDDEN_CALL, RUN_ENDED, CountingBuilder, call_key, usage_key
 from session_adapters.growing.hashes import Hashes
 from session_adapters.model import Message, MessageKind, Role, ToolCall, ToolResult
 from session_adapters.reading.lines import Line
 from session_adapters.text import one_line
 
-__all__ = ["CopilotBuilder", "helper_id"]
+__all__ = ["SETTLING", "CopilotBuilder", "helper_id"]
 
 
 def helper_id(session_id: str, agent: str) -> str:
@@ -93,14 +93,14 @@ class CopilotBuilder(CountingBuilder):
                 self.totals.helpers += whole(data.output_tokens)
             if isinstance(data, PermissionAsked) and not self._agent:  # the session asks for its helper
                 _TAKE[found.type](self, found, data)
-            elif found.type in _SETTLING or found.type in _HELPER_ENDS:
+            elif found.type in SETTLING or found.type in _HELPER_ENDS:
                 self._forget_asked(found.agent)
             return
         if found.key:
             if hash(found.key) in self._seen:
                 return
             self._seen.add(hash(found.key))
-        if found.type in _SETTLING:
+        if found.type in SETTLING:
             self.settle()
             self._running.clear()  # of a call that was broken off there comes no result
             self._forget_asked(None if found.type in _ENDS else self._agent)
@@ -233,14 +233,14 @@ class CopilotBuilder(CountingBuilder):
         if usage is None:
             return
         accounting = usage.accounting
-        key = (accounting.usage_id if accounting else None) or usage.api_call_id or found.id
+        key = usage_key(usage, found.id)
         message = self._message(
             found, "system", HIDDEN_CALL, "notice", token_usage=normalised(usage), usage_key=key, model=usage.model
         )
         source = accounting.source_session_id if accounting else None
         if not self._agent and source and source != self._session_id:
             message = replace(message, inherited=True)
-        self.count_call(usage.api_call_id or key, message)
+        self.count_call(call_key(usage, found.id), message)
 
     def _shutdown(self, found: CopilotEvent, data: Shutdown) -> None:
         if not self._agent and data.usage_accounting_watermarks is None:
@@ -275,7 +275,8 @@ class CopilotBuilder(CountingBuilder):
 
 _ENDS = frozenset(("session.error", "session.resume", "session.shutdown", "abort"))
 """Behind these no helper waits either; beside the turns of its session one may go on."""
-_SETTLING = _ENDS | {"assistant.turn_end", "user.message"}
+SETTLING = _ENDS | {"assistant.turn_end", "user.message"}
+"""Behind these no reply comes to a call of the model that was made before."""
 _HELPER_ENDS = frozenset(("subagent.completed", "subagent.failed"))
 _TAKE: Mapping[str, Callable[[CopilotBuilder, CopilotEvent, Any], None]] = {
     "abort": CopilotBuilder._noted,

@@ -22,6 +22,7 @@ __all__ = [
     "DATA",
     "Attached",
     "Compacted",
+    "CopilotUsage",
     "CopilotUsageRecord",
     "Done",
     "Event",

@@ -10,14 +10,26 @@ from collections.abc import Mapping, Sequence
 
 from msgspec.structs import replace
 
-from session_adapters.copilot.records import Count, Metric, Shutdown, normalised, whole
+from session_adapters.copilot.records import CopilotUsage, Count, Metric, Shutdown, normalised, whole
+from session_adapters.growing.hashes import Hashes
 from session_adapters.model import Message, TokenUsage
 from session_adapters.transcript import Builder
 
-__all__ = ["HIDDEN_CALL", "RUN_ENDED", "CountingBuilder", "main_total"]
+__all__ = ["HIDDEN_CALL", "RUN_ENDED", "CountingBuilder", "call_key", "main_total", "usage_key"]
 
 HIDDEN_CALL = "(a model call without a visible reply)"
 """Content of the notice that carries the tokens of such a call."""
+
+
+def usage_key(usage: CopilotUsage, event_id: str) -> str:
+    """What a record of usage counts once by."""
+    accounting = usage.accounting
+    return (accounting.usage_id if accounting else None) or usage.api_call_id or event_id
+
+
+def call_key(usage: CopilotUsage, event_id: str) -> str:
+    """The call of the model that the record is of, as its reply names it."""
+    return usage.api_call_id or usage_key(usage, event_id)
 
 
 class CountingBuilder(Builder):
@@ -28,26 +40,33 @@ class CountingBuilder(Builder):
         self.totals = RunTotals()
         self._spent: dict[str, Message] = {}
         """Notices that stand for calls whose reply has not come, by call."""
-        self._counted: set[str] = set()
-        """Usage keys of the records that were read."""
-        self._recorded: set[str] = set()
-        """The same calls."""
+        self._counted = Hashes()
+        """Hashes of the usage keys of the records that were read."""
+        self._recorded = Hashes()
+        """Those of the same calls."""
         self._replies: dict[str, int] = {}
         """Indices of replies whose record has not been read, by call."""
         self._hidden: dict[str, int] = {}
         """Indices of notices that are shown since no reply came, by call."""
+        self._noticed: set[int] = set()
+        """Hashes of calls whose notice was handed over."""
+        self._unrecorded: set[int] = set()
+        """Those of calls whose reply was handed over, and whose record was not read."""
+        self.is_late = False
+        """A reply came in whose place a notice was handed over."""
 
     def add_reply(self, message: Message, call: str, output: Count) -> None:
         """A reply, with the tokens that are known of it."""
         # What stands for the call until its reply comes is taken out of where it stands.
         shown = self._hidden.pop(call, None)
         if shown is None:
+            self.is_late = self.is_late or hash(call) in self._noticed
             waiting = self._spent.pop(call, None)
         else:
             waiting = self.messages[shown]
             self.drop({shown})
             self._touch(shown)
-        if waiting is None and output is not None and call not in self._recorded:
+        if waiting is None and output is not None and hash(call) not in self._recorded:
             self.totals.own += whole(output)
             usage = TokenUsage(output_tokens=whole(output))
             if usage.total:
@@ -60,14 +79,15 @@ class CountingBuilder(Builder):
 
     def count_call(self, call: str, notice: Message) -> None:
         """The record of a call; `notice` has its tokens, and is shown if no reply comes."""
-        if notice.usage_key in self._counted:
+        if hash(notice.usage_key) in self._counted:
             return
-        self._counted.add(notice.usage_key)
-        self._recorded.add(call)
-        index = self._replies.pop(call, None)
+        self._counted.add(hash(notice.usage_key))
+        self._recorded.add(hash(call))
+        index, is_replied = self._replies.pop(call, None), hash(call) in self._unrecorded
+        self._unrecorded.discard(hash(call))
         if index is not None:
             self._count(index, notice)
-        else:
+        elif not is_replied:
             self._spent[call] = notice
 
     def _count(self, index: int, notice: Message) -> None:
@@ -89,6 +109,7 @@ class CountingBuilder(Builder):
         for call, notice in self._spent.items():
             if notice.token_usage and notice.token_usage.total:
                 self._hidden[call] = self.add(notice)
+                self._noticed.discard(hash(call))
         self._spent.clear()
 
     def count_run(self, shutdown: Shutdown, notice: Message) -> None:
@@ -96,6 +117,13 @@ class CountingBuilder(Builder):
         usage = self.totals.end(shutdown)
         if usage.total:
             self.add(replace(notice, token_usage=usage))
+
+    def drop(self, indices: set[int], *, handed_over: bool = False) -> None:
+        """See `Builder.drop`."""
+        if handed_over:
+            self._noticed.update(hash(call) for call, index in self._hidden.items() if index in indices)
+            self._unrecorded.update(hash(call) for call, index in self._replies.items() if index in indices)
+        super().drop(indices, handed_over=handed_over)
 
     def renumber(self, places: Sequence[int | None]) -> None:
         """See `Builder.renumber`."""

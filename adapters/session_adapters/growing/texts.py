@@ -108,15 +108,15 @@ class LinesReader(TextReader):
             if key in self._given:
                 self._given_again[key] += 1
             self._given.add(key)
-        # A result that stays may answer a call that goes: what that was about is known no longer than it is needed.
+        self.builder.drop(set(range(count)), handed_over=True)
+        self.builder.take_change()
+        # A result that stays or comes may answer a call that goes: what that was about is known while that may be.
         results = [one.tool_result for one in messages[count:] if one.tool_result is not None]
-        answered = {result.tool_call_id for result in results if result.linked}
+        answered = {result.tool_call_id for result in results if result.linked}.union(self.builder.awaited)
         self._asked = {key: names for key, names in self._asked.items() if key in answered}
         if answered:
             calls = [call for one in messages[:count] for call in one.tool_calls if call.tool_call_id in answered]
             self._asked.update((call.tool_call_id, of_call(call)) for call in calls)
-        self.builder.drop(set(range(count)), handed_over=True)
-        self.builder.take_change()
         del self._kept[:count]
         self._fresh = max(0, self._fresh - count)
 

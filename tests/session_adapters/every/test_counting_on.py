@@ -96,7 +96,9 @@ def test_of_what_was_read_nothing_is_read_again(agent: str, tmp_path: Path) -> N
     assert METER.bytes < len(last) + (64 << 10)
 
 
-@pytest.mark.parametrize("name", ("claude/older/home", "codex/home", "gemini/home", "omp/home", "pi/home"))
+@pytest.mark.parametrize(
+    "name", ("claude/older/home", "codex/home", "copilot/home", "gemini/home", "omp/home", "pi/home")
+)
 def test_of_texts_that_were_handed_over_little_stays(name: str, tmp_path: Path) -> None:
     """The indexer keeps the readers of sessions that grow for weeks."""
     home = tmp_path / "home"

@@ -164,11 +164,12 @@ def test_a_json_value_is_its_words() -> None:
 
 LINES = {
     agent: [path.read_bytes() for path in homes(agent)[0].rglob("*.jsonl") if path.stat().st_size < 400_000]
-    for agent in ("claude", "codex", "gemini")
+    for agent in ("claude", "codex", "copilot", "gemini")
 }
 PLACES = {
     "claude": ".claude/projects/-p",
     "codex": ".codex/sessions/2026/03/01",
+    "copilot": ".copilot/session-state",
     "gemini": ".gemini/tmp/shop/chats",
 }
 TAKEN_BACK = (b'"type":"compacted"', b'"messages":', b'"$rewindTo":')

@@ -8,7 +8,7 @@ shown, and the event tells which of the items of role user was typed by a human.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, ClassVar
 
@@ -65,15 +65,6 @@ class CodexBuilder(TokenBuilder):
         self._said: int | None = None
         self.turn: bool | None = None
         """Whether a turn is being worked on; None where nothing was read of turns."""
-        self._events: dict[str, Callable[[Payload, datetime | None], None]] = {
-            "user_message": lambda event, when: self._prompt(event.message or "", when),
-            "item_completed": self._item_event,
-            "agent_message": lambda event, when: self._hear(event.message or "", self.at, when),
-            "task_started": self._task_started,
-            "task_complete": self._task_complete,
-            "turn_aborted": self._turn_aborted,
-            "error": lambda event, when: self._error(event.message or "unknown error", when),
-        }
 
     @classmethod
     def starts_turn(cls, line: bytes) -> bool:
@@ -116,9 +107,9 @@ class CodexBuilder(TokenBuilder):
         elif record.type == "event_msg":
             if payload.type == "token_count" and payload.info is not None:
                 self.count_event(payload.info, recorded=record.ordinal is not None)
-            handle = self._events.get(payload.type or "")
+            handle = _EVENTS.get(payload.type or "")
             if handle is not None:
-                handle(payload, when)
+                handle(self, payload, when)
         elif record.type == "turn_context":
             self._context(payload.model, payload.cwd)
         elif record.type == "token_usage_record" and payload.usage is not None:
@@ -262,6 +253,15 @@ class CodexBuilder(TokenBuilder):
 
     # Events ------------------------------------------------------------------------------------------------
 
+    def _user_event(self, event: Payload, when: datetime | None) -> None:
+        self._prompt(event.message or "", when)
+
+    def _agent_event(self, event: Payload, when: datetime | None) -> None:
+        self._hear(event.message or "", self.at, when)
+
+    def _error_event(self, event: Payload, when: datetime | None) -> None:
+        self._error(event.message or "unknown error", when)
+
     def _item_event(self, event: Payload, when: datetime | None) -> None:
         item = event.item
         if item is not None and item.type == "UserMessage":
@@ -327,3 +327,15 @@ class CodexBuilder(TokenBuilder):
     def settled(self) -> int:
         """See `Builder.settled`."""
         return max(0, min(at for at in (self.open, self.candidate, len(self.messages) - 1) if at is not None))
+
+
+# Not kept by each builder, which would be a cycle then: what it read would lie about until somebody looks for those.
+_EVENTS: Mapping[str, Callable[[CodexBuilder, Payload, datetime | None], None]] = {
+    "user_message": CodexBuilder._user_event,
+    "item_completed": CodexBuilder._item_event,
+    "agent_message": CodexBuilder._agent_event,
+    "task_started": CodexBuilder._task_started,
+    "task_complete": CodexBuilder._task_complete,
+    "turn_aborted": CodexBuilder._turn_aborted,
+    "error": CodexBuilder._error_event,
+}

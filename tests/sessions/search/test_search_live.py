@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import random
 import threading
+import weakref
 from collections.abc import Callable, Iterator
 from datetime import timedelta
 from pathlib import Path
@@ -143,6 +145,27 @@ def test_snapshots_are_of_one_question_and_only_grow(live: LiveSearch) -> None:
         for one in snapshots[:-1]:
             times = [result.summary.updated_at for result in one.results]
             assert times == sorted(times, reverse=True)
+
+
+def test_an_answer_is_let_go_of_with_all_it_found(live: LiveSearch, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without Python's search for garbage in circles: there is one with each key."""
+    hunts: list[weakref.ref[Hunt]] = []
+    run = Hunt.run
+
+    def noted(self: Hunt) -> Iterator[SourceMatch]:
+        hunts.append(weakref.ref(self))
+        return run(self)
+
+    monkeypatch.setattr(Hunt, "run", noted)
+    gc.disable()
+    try:
+        for text in ("title", "question", "answer"):
+            live.ask(text)
+            assert live.wait(_LONG).done
+        live.close()
+        assert [one() for one in hunts] == [None] * 3
+    finally:
+        gc.enable()
 
 
 def test_many_threads_may_ask_and_look(live: LiveSearch) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from typing import NamedTuple
+from weakref import WeakMethod
 
 from msgspec.structs import replace
 
@@ -65,7 +66,13 @@ class LiveAnswer:
         self._within = before if leads_here else None
         found = self._within.found if self._within is not None else frozenset()
         keep = (lambda summary: summary.unified_id in found) if self._within is not None else None
-        self._hunt = Hunt(stores, query, index, keep=keep, stop=superseded, most=_SHOWN, before_reading=self._show)
+        shown = WeakMethod(self._show)  # else each has the other, and all that was found stays until that is noticed
+
+        def show() -> None:
+            if (now := shown()) is not None:
+                now()
+
+        self._hunt = Hunt(stores, query, index, keep=keep, stop=superseded, most=_SHOWN, before_reading=show)
         self._found: set[str] = set()
         self._version = 0
         self._due = time.monotonic() + SNAPSHOT_PAUSE

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from copy import copy
 from typing import Any, ClassVar
 
 from session_adapters.base import (
@@ -37,6 +38,7 @@ from session_adapters.growing.texts import LinesReader
 from session_adapters.model import Message, Problem, Session, SessionSummary
 from session_adapters.reading.damaged_places import reading_session
 from session_adapters.reading.folders import problem_in, report_damage
+from session_adapters.reading.searchable import Text
 from session_adapters.session_counts import SessionFold
 from session_adapters.transcript import Transcript
 
@@ -57,6 +59,8 @@ class CopilotAdapter(JsonlAdapter):
     # Forking is done with /fork inside a session; there is no option for it.
     capabilities: ClassVar[Capabilities] = Capabilities(session_persistence="file", can_resume=True)
     tells_processes = True
+    read_before: dict[str, CopilotSurvey] | None = None
+    """By path, what was read in full, where more is to be asked of it at once."""
 
     # Finding -----------------------------------------------------------------------------------------------
 
@@ -156,7 +160,7 @@ class CopilotAdapter(JsonlAdapter):
             if source.layout in (DOCUMENT, HISTORY):
                 summary, _, messages = self._document(source, lambda problem: None)
                 return Session.of(summary, messages)
-            survey = survey_events(source.path, source.session_id, head=0, tail=0, exact=True, keep=True)
+            survey = self._whole(source.path, source.session_id)
         if survey.is_empty:
             reason = next(iter(survey.damaged))[1] if survey.damaged else "it holds no event of a session"
             raise SessionUnreadable(f"cannot read {source.path}: {reason}")
@@ -166,6 +170,20 @@ class CopilotAdapter(JsonlAdapter):
         if agent:
             return Session.of(_helper(source, survey, agent), part.builder.messages)
         return Session.of(_summary(source, survey, _workspace(source, lambda problem: None)), part.builder.messages)
+
+    def texts(self, source: Source, report: Report, session_id: str | None = None) -> Iterator[Text]:
+        """See `Adapter.texts`. What a file holds is read once for all sessions in it."""
+        once = copy(self)
+        once.read_before = {}
+        yield from super(CopilotAdapter, once).texts(source, report, session_id)
+
+    def _whole(self, path: str, session_id: str) -> CopilotSurvey:
+        survey = self.read_before.get(path) if self.read_before is not None else None
+        if survey is None:
+            survey = survey_events(path, session_id, head=0, tail=0, exact=True, keep=True)
+            if self.read_before is not None:
+                self.read_before[path] = survey
+        return survey
 
     def text_reader(self, source: Source) -> LinesReader | None:
         """See `Adapter.text_reader`. A document is written anew as a whole."""

@@ -26,7 +26,10 @@ from plain_copilot import (
     listed,
     rows,
 )
+from sample_homes import quiet
+from session_adapters.copilot.summary import CopilotSurvey, survey_events
 from session_adapters.model import Session, TokenUsage
+from session_adapters.reading.searchable import texts_of
 
 
 def own_rows(session_id: str) -> list[dict[str, Any]]:
@@ -211,6 +214,28 @@ def test_a_fork_begins_with_its_parent() -> None:
     assert (summary.message_count, summary.turn_count, summary.tool_call_count) == (len(copied) + 4, 4, 6)
     assert (summary.model, summary.lineage_id, summary.error) == ("gpt-5.4", PARENT_ID, False)
     assert summary.preview == "Make a todo list"
+
+
+def test_a_file_with_helpers_is_read_once_for_its_texts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not for each of them."""
+    reader, whole = adapter(HOME), list[str]()
+    source = reader.find(HELPED_ID)
+    assert source is not None
+    wanted = [
+        text
+        for one in reader.session_ids(source, quiet)
+        for text in texts_of(one, reader.session(source, one).messages)
+    ]
+    assert len({text.session_id for text in wanted}) > 1
+
+    def noted(path: str, session_id: str, **given: Any) -> CopilotSurvey:
+        whole.extend([path] if given.get("keep") else [])
+        return survey_events(path, session_id, **given)
+
+    monkeypatch.setattr("session_adapters.copilot.adapter.survey_events", noted)
+    assert list(reader.texts(source, quiet)) == wanted
+    assert whole == [source.path]
+    assert list(reader.texts(source, quiet)) == wanted and len(whole) == 2  # nothing is kept of it
 
 
 def test_a_helper_is_a_session_under_its_parent() -> None:

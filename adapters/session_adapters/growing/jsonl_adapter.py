@@ -264,8 +264,8 @@ class JsonlTranscript(Transcript, Generic[B]):
                 while self._file.end == start and stop < status.st_size:  # it is less than a line
                     stop = min(stop + PART, status.st_size)
                     self._feed(fd, stop)
-                self.builder.take_change()
                 self.messages, self.is_cut = self.builder.messages, stop < status.st_size
+                self.builder.take_change()
                 self.begins = start / max(1, status.st_size)
                 marks = () if start else self.builder.replaying
                 is_changed = bool(marks) and any(marked_lines(fd, self._file.end, status.st_size, marks))
@@ -330,15 +330,14 @@ class JsonlTranscript(Transcript, Generic[B]):
                     while change is None and (self.is_cut or page == self._page):
                         stop = min(status.st_size, self.size + page) if self.is_cut else status.st_size
                         self.is_cut = stop < status.st_size and self.is_cut
-                        if stop != self.size:
-                            self._feed(fd, stop)
-                        else:
-                            self._note_damage()
+                        self._feed(fd, stop) if stop != self.size else self._note_damage()
+                        messages = self.builder.messages  # made anew where they have to be, which is a change
                         change, page = self.builder.take_change(), 2 * page
-                    if not (self.start and self.builder.replays):
-                        self.messages = self.builder.messages
+                    if self.start and self.builder.replays:
+                        self._read(fd, 0, stop, sys.maxsize)
+                    else:
+                        self.messages = messages
                         return Change(first=change)
-                    self._read(fd, 0, stop, sys.maxsize)
                 else:
                     self._load(fd, status)
         except FileNotFoundError:

@@ -37,7 +37,7 @@ class LeftScreens:
         self._due = float("-inf")
         self._left = 0
         self._screens: weakref.WeakSet[Screen[Any]] = weakref.WeakSet()
-        self._late = Delay(program, self._look_late, LOOK)
+        self._late = Delay(program, self._look_now, LOOK)
 
     def one_more(self, screen: Screen[Any]) -> None:
         """A screen is left."""
@@ -45,7 +45,7 @@ class LeftScreens:
         self._left += 1
         if self._left >= AT_ONCE:
             self._late.stop()
-            self._look_late()
+            self._look_now()
         else:
             self._late.start_once()
 
@@ -66,6 +66,6 @@ class LeftScreens:
             now = time.monotonic()
             self._due = now + SELDOM * (now - began)
 
-    def _look_late(self) -> None:
+    def _look_now(self) -> None:
         self._left = 0
         self.look()

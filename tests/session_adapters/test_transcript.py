@@ -399,6 +399,22 @@ def test_a_part_is_read_on_to_the_next_message_however_long_the_lines_between(tm
     assert known == said
 
 
+def test_of_what_holds_no_message_not_all_is_read_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file may have gigabytes of it: the next key goes on."""
+    monkeypatch.setattr(jsonl_adapter, "LINE_LIMIT", 400)
+    monkeypatch.setattr(jsonl_adapter, "PART", 100)
+    path = tmp_path / "notes.jsonl"
+    path.write_text(json.dumps({"say": "first " * 20}) + "\n" + (json.dumps({"other": "x" * 30}) + "\n") * 200)
+    part = JsonlTranscript("a", "s", str(path), NoteBuilder, page=50).part(0)
+    assert part is not None and part.is_cut
+    assert part.refresh() == Change() and part.is_cut
+    rounds = 1
+    while part.is_cut:
+        assert part.refresh() == Change()
+        rounds += 1
+    assert rounds > 5
+
+
 def test_a_part_of_a_file_that_is_another_one_is_none(tmp_path: Path) -> None:
     path = tmp_path / "notes.jsonl"
     path.write_text("".join(json.dumps({"say": "x" * 50}) + "\n" for _ in range(50)))

@@ -21,7 +21,7 @@ from session_adapters.reading.damaged_places import reading_session, reason_of
 from session_adapters.reading.ends import marked_lines
 from session_adapters.reading.files import open_file
 from session_adapters.reading.folders import problem_in, report_damage
-from session_adapters.reading.lines import is_whole, lines
+from session_adapters.reading.lines import LINE_LIMIT, is_whole, lines
 from session_adapters.reading.searchable import Rewritten, Text
 from session_adapters.session_counts import SessionFold, messages_usage
 from session_adapters.transcript import PAGE, Builder, Change, Transcript
@@ -327,7 +327,7 @@ class JsonlTranscript(Transcript, Generic[B]):
                 status = os.fstat(fd)
                 if self._file.goes_on(fd, status):
                     change, page = None, self._page  # a line may be longer, and is taken from its beginning each time
-                    while change is None and (self.is_cut or page == self._page):
+                    while change is None and (page == self._page or (self.is_cut and page <= LINE_LIMIT)):
                         stop = min(status.st_size, self.size + page) if self.is_cut else status.st_size
                         self.is_cut = stop < status.st_size and self.is_cut
                         self._feed(fd, stop) if stop != self.size else self._note_damage()

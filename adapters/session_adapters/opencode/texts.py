@@ -15,13 +15,14 @@ from session_adapters.model import Message, SessionUnreadable
 from session_adapters.opencode.database import OpenCodeDatabase
 from session_adapters.opencode.listing import database_facts
 from session_adapters.opencode.recount import said_of_all, sums_until, tells_changes
+from session_adapters.opencode.schema import OpenCodeSchema
 from session_adapters.opencode.tables import MESSAGE_ROW, OpenCodeRows
 from session_adapters.opencode.units import Lost, OpenCodeFacts, OpenCodeReader, OpenCodeUnit, SessionGone
 from session_adapters.reading.bounds import excess, unread
 from session_adapters.reading.damaged_places import Damage
 from session_adapters.reading.searchable import SessionTexts, Text, mark_of, news_of, pages, texts_of, unchanged
 from session_adapters.reading.sqlite import DatabaseUnreadable, read_database, reading_stored
-from session_adapters.reading.sqlite_limits import first_of_newest
+from session_adapters.reading.sqlite_limits import SESSION_ROWS, first_of_newest
 
 __all__ = ["OPEN", "TAIL", "new_texts", "session_texts"]
 
@@ -67,22 +68,26 @@ def new_texts(
 
 def _looks(batch: Sequence[OpenCodeFacts], marks: Mapping[str, str], connection: apsw.Connection) -> list[_Looked]:
     found: list[_Looked] = []
+    schema = OpenCodeSchema.of(connection)
     for facts in batch:
-        rows, before = OpenCodeRows(connection), marks.get(facts.id, "")
-        looked = None
-        if tells_changes(rows) and not facts.revert:
-            units = rows.units([facts], most=TAIL)[facts.id]
-            if len(units) == TAIL and all(unit.kind == MESSAGE_ROW for unit in units):
-                looked = _look_at_end(rows, facts, units, before)
-        if looked is None or (before and not before.startswith(_LONG)):  # it was short, or has become so
-            whole = _look_at_all(OpenCodeRows(connection), facts, before)
+        rows, before = OpenCodeRows(connection, schema), marks.get(facts.id, "")
+        most = TAIL if tells_changes(rows) and not facts.revert else SESSION_ROWS
+        units = rows.units([facts], most=most)[facts.id]
+        is_end, looked = len(units) == most == TAIL, None
+        if is_end and all(unit.kind == MESSAGE_ROW for unit in units):
+            looked = _look_at_end(rows, facts, units, before)
+        if looked is None or (before and not before.startswith(_LONG)):  # it was looked at as a whole the last time
+            if is_end:
+                rows = OpenCodeRows(connection, schema)
+                units = rows.units([facts])[facts.id]
+            whole = _look_at_all(rows, facts, units, before)
             looked = whole if looked is None else whole._replace(mark=looked.mark)
         found.append(looked)
     return found
 
 
-def _look_at_all(rows: OpenCodeRows, facts: OpenCodeFacts, before: str) -> _Looked:
-    units = rows.units([facts])[facts.id]
+def _look_at_all(rows: OpenCodeRows, facts: OpenCodeFacts, units: Sequence[OpenCodeUnit], before: str) -> _Looked:
+    """What is known of a session that has these units."""
     if rows.lost or rows.left or before.startswith(_LONG):
         before = ""
     parts = [(facts.generation,), *units]

@@ -213,6 +213,11 @@ class Adapter(ABC):
         `thorough`, where messages would have to be read for a run. What the store does not index is not found."""
         return None
 
+    @property
+    def has_index(self) -> bool:
+        """Whether there is any store that `full_text` can ask."""
+        return type(self).full_text is not Adapter.full_text
+
     def searched(self, source: Source, report: Report) -> Iterator[str]:
         """The sessions of a source that are searched: all, or where the list was cut as many as there is time for."""
         problems: list[Problem] = []

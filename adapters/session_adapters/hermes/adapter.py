@@ -10,7 +10,8 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from itertools import chain
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -43,7 +44,7 @@ from session_adapters.hermes.old_transcripts import (
 )
 from session_adapters.hermes.session_queries import HermesSchema, Note, take_census
 from session_adapters.hermes.summaries import KeptSummaries, summaries_of
-from session_adapters.hermes.texts import new_texts, session_texts
+from session_adapters.hermes.texts import every_text, new_texts, session_texts
 from session_adapters.hermes.transcript import PAGE_ROWS, HermesTranscript
 from session_adapters.hermes.usage import read_usage
 from session_adapters.model import Problem, Session, SessionSummary
@@ -290,10 +291,10 @@ class HermesAdapter(Adapter):
 
     def texts(self, source: Source, report: Report, session_id: str | None = None) -> Iterator[Text]:
         """See `Adapter.texts`."""
-        found = self.new_texts(source, report, {}) if session_id is None else None
-        if found is None:
-            return super().texts(source, report, session_id)  # which reports what cannot be read
-        return chain.from_iterable(one.texts for one in found)
+        if session_id is None and source.layout not in _FILES:
+            with suppress(DatabaseUnreadable, OSError):
+                return every_text(source.path, partial(self.texts, source, report), report)
+        return super().texts(source, report, session_id)  # which reports what cannot be read
 
     def session_texts(self, source: Source, session_id: str) -> Iterator[Text]:
         """See `Adapter.session_texts`."""
@@ -306,11 +307,8 @@ class HermesAdapter(Adapter):
         if source.layout in _FILES:
             return None
 
-        def cut(one: str, reason: str) -> None:
-            report(Problem(agent=self.name, path=source.path, reason=reason, session_id=one))
-
         try:
-            return new_texts(source.path, marks, lambda one: self.texts(source, report, one), cut)
+            return new_texts(source.path, marks, partial(self.texts, source, report), report)
         except (DatabaseUnreadable, OSError):
             return None  # reading it session by session reports it
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from array import array
-from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -15,7 +14,7 @@ from session_adapters.hermes.session_queries import CONTENT_LIMIT, HermesSchema
 from session_adapters.reading.bounds import excess
 from session_adapters.reading.damaged_places import Damage
 from session_adapters.reading.sqlite_limits import SESSION_ROWS, Ration, first_of_newest
-from session_adapters.reading.sqlite_rows import DAMAGE, as_int, as_text, each_or_alone, select_list
+from session_adapters.reading.sqlite_rows import DAMAGE, VALUE_LIMIT, as_text, each_or_alone, select_list
 
 __all__ = ["ALL", "HermesMark", "HermesRows"]
 
@@ -132,7 +131,7 @@ def sized_ids(
 ) -> tuple[Sequence[int], Sequence[int], int]:
     """The rows that `session_rows` reads of a session: their ids, the bytes in each, and how many rows before
     them are left out. Nothing that they say is held."""
-    sizes = " + ".join(f"coalesce(octet_length({name}), 0)" for name in MESSAGES.names if name in schema.messages)
+    sizes = " + ".join(_size(name) for name in MESSAGES.names if name in schema.messages)
     query = f"SELECT id, {sizes} FROM messages WHERE session_id = ?1 ORDER BY +id DESC LIMIT {SESSION_ROWS}"  # noqa: S608
     ids, bytes_of = array("q"), array("q")
     try:
@@ -145,13 +144,16 @@ def sized_ids(
     left = _before(connection, session_id, -ALL, len(ids))
     ids.reverse()
     bytes_of.reverse()
-    if not first_of_newest(bytes_of):
-        return ids, bytes_of, left
-    kept, ration = array("q"), Ration()
-    for rows in _backwards(connection, schema, ids, ration, []):
-        kept.extend(row.id for row in rows)
-    kept.reverse()
-    return kept, array("q", (bytes_of[bisect_left(ids, id_)] for id_ in kept)), left + len(ids) - len(kept)
+    first = first_of_newest(bytes_of)
+    return ids[first:], bytes_of[first:], left + first
+
+
+def _size(name: str) -> str:
+    """An expression for the bytes that a value has as `_backwards` reads it: for a `Ration` a number has none, nor
+    has what is too long."""
+    long = CONTENT_LIMIT if name == "content" else VALUE_LIMIT
+    kind = "" if name == "content" else f" AND typeof({name}) IN ('text', 'blob')"
+    return f"CASE WHEN octet_length({name}) <= {long}{kind} THEN octet_length({name}) ELSE 0 END"
 
 
 def read_rows(connection: apsw.Connection, schema: HermesSchema, ids: Sequence[int]) -> HermesRows:
@@ -173,14 +175,14 @@ def _backwards(
     lost: list[tuple[int, str]],
 ) -> Iterator[list[HermesMessageRow]]:
     """The rows with these ids from the last on, some at a time, as far as there is room."""
-    names = [name for name in MESSAGES.names if name != "content"]
-    content = (
-        f"CASE WHEN octet_length(content) <= {CONTENT_LIMIT} THEN CAST(content AS BLOB) END, octet_length(content)"
-        if "content" in schema.messages
-        else "NULL, 0"
-    )
+    columns = [select_list(schema.messages, (name,)) for name in MESSAGES.names]
+    size_of = "0"
+    if "content" in schema.messages:
+        size_of = "octet_length(content)"
+        cut = f"CASE WHEN {size_of} <= {CONTENT_LIMIT} THEN CAST(content AS BLOB) END"
+        columns[MESSAGES.names.index("content")] = cut
     query = (
-        f"SELECT {content}, {select_list(schema.messages, names)} FROM messages"  # noqa: S608 - names of our own
+        f"SELECT {size_of}, {', '.join(columns)} FROM messages"  # noqa: S608 - names of our own
         " WHERE id IN (SELECT value FROM json_each(?1)) ORDER BY id DESC"
     )
     for stop in range(len(ids), 0, -_PART):
@@ -191,12 +193,10 @@ def _backwards(
             lambda id_, error: lost.append((id_, f"the row is damaged ({error})")),
         )
         found: list[HermesMessageRow] = []
-        for body, size, *rest in rows:
-            values = dict(zip(names, rest, strict=True))
-            values["content"] = body
+        for size, *values in rows:
+            found.append(MESSAGES.read(values))
             if (size or 0) > CONTENT_LIMIT:
-                lost.append((as_int(values["id"]) or 0, f"its text is too large to be read ({size} bytes)"))
-            found.append(MESSAGES.read([values[name] for name in MESSAGES.names]))
+                lost.append((found[-1].id, f"its text is too large to be read ({size} bytes)"))
         yield found
         if ration.spent:
             return

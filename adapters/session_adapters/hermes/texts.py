@@ -10,29 +10,28 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import islice
+from itertools import chain, islice
 from typing import Any
 from zlib import crc32
 
 import apsw
 
+from session_adapters.base import Report
 from session_adapters.hermes.message_queries import ALL, exists, read_rows, session_rows, sized_ids
 from session_adapters.hermes.messages import HermesConversation
 from session_adapters.hermes.records import HermesMessageRow
 from session_adapters.hermes.session_queries import HermesSchema
-from session_adapters.model import SessionUnreadable
+from session_adapters.model import Problem, SessionUnreadable
 from session_adapters.reading.bounds import excess, unread
 from session_adapters.reading.damaged_places import Damage
 from session_adapters.reading.searchable import PagedTexts, SessionTexts, Text, pages, texts_of
 from session_adapters.reading.sqlite import DatabaseUnreadable, SessionGone, read_database, reading_stored
 from session_adapters.reading.sqlite_rows import as_text, select_list
 
-__all__ = ["ALIKE", "PAGE_ROWS", "new_texts", "session_texts"]
+__all__ = ["ALIKE", "PAGE_ROWS", "every_text", "new_texts", "session_texts"]
 
 Otherwise = Callable[[str], Iterable[Text]]
 """Gives what can be read of a session in a part of the file that is damaged."""
-Cut = Callable[[str, str], None]
-"""Is told of a session that is too large: (its id, what is left out)."""
 
 PAGE_ROWS = 2_000
 """Rows after which a read ends: a writer's checkpoint waits for the end of a read, and they are held together."""
@@ -73,15 +72,10 @@ class _Mark:
         return f"{self._rows} {self.last} {self._check}"
 
 
-def new_texts(path: str, marks: Mapping[str, str], otherwise: Otherwise, cut: Cut) -> Iterator[SessionTexts]:
+def new_texts(path: str, marks: Mapping[str, str], otherwise: Otherwise, report: Report) -> Iterator[SessionTexts]:
     """See `Adapter.new_texts`. Raises as `read_database` does, but only before it returns."""
 
-    def listed(connection: apsw.Connection) -> list[str]:
-        HermesSchema.of(connection)
-        rows = connection.execute("SELECT CAST(id AS BLOB) FROM sessions NOT INDEXED")
-        return [found for (id_,) in rows if (found := as_text(id_)) and "\ufffd" not in found]
-
-    names = read_database(path, listed)
+    names = read_database(path, _names)
     found = {session_id: _Mark(marks.get(session_id, "")) for session_id in names}
     by_key = {session_id.encode(): mark for session_id, mark in found.items()}
     after = -ALL
@@ -98,10 +92,26 @@ def new_texts(path: str, marks: Mapping[str, str], otherwise: Otherwise, cut: Cu
             session_id,
             str(mark),
             mark.known is None,
-            () if mark.known == mark.last else _from(path, session_id, mark.known, otherwise, cut),
+            () if mark.known == mark.last else _from(path, session_id, mark.known, otherwise, report),
         )
         for session_id, mark in spoken
     )
+
+
+def every_text(path: str, otherwise: Otherwise, report: Report) -> Iterator[Text]:
+    """The texts of every session. Raises as `read_database` does, but only before it returns."""
+    names = read_database(path, partial(_names, spoken=True))
+    return chain.from_iterable(_from(path, session_id, None, otherwise, report) for session_id in names)
+
+
+def _names(connection: apsw.Connection, *, spoken: bool = False) -> list[str]:
+    """The ids of all sessions, or of those in which something was said."""
+    schema = HermesSchema.of(connection)
+    if spoken and not schema.has_messages:
+        return []
+    where = " WHERE id IN (SELECT session_id FROM messages)" if spoken else ""
+    rows = connection.execute(f"SELECT CAST(id AS BLOB) FROM sessions NOT INDEXED{where}")  # noqa: S608
+    return [found for (id_,) in rows if (found := as_text(id_)) and "\ufffd" not in found]
 
 
 def _looks(after: int, connection: apsw.Connection) -> list[Any]:
@@ -115,7 +125,7 @@ def _looks(after: int, connection: apsw.Connection) -> list[Any]:
     return connection.execute(query, (after,)).fetchall()
 
 
-def _from(path: str, session_id: str, known: int | None, otherwise: Otherwise, cut: Cut) -> Iterator[Text]:
+def _from(path: str, session_id: str, known: int | None, otherwise: Otherwise, report: Report) -> Iterator[Text]:
     """The texts of the rows after the id `known`, or of all."""
     reading = _Pages(path, session_id)
     try:
@@ -124,7 +134,7 @@ def _from(path: str, session_id: str, known: int | None, otherwise: Otherwise, c
         yield from islice(otherwise(session_id), reading.given, None)
         return
     if reading.left:
-        cut(session_id, excess(reading.left))
+        report(Problem(agent="hermes", path=path, reason=excess(reading.left), session_id=session_id))
 
 
 def session_texts(path: str, session_id: str) -> Iterator[Text]:

@@ -109,9 +109,9 @@ def guard(connection: apsw.Connection, deadline: float, size: int) -> None:
 
     if views:
         connection.authorizer = authorize
-    clock = _Clock(deadline)
+    clock = _Clock(deadline) if size <= SMALL else _Memory(deadline)
     connection.set_progress_handler(clock.check, _STEPS)
-    connection.row_trace = clock.row if size <= SMALL else _Memory(clock).row
+    connection.row_trace = clock.row
 
 
 class Table(NamedTuple):
@@ -156,22 +156,23 @@ class _Clock:
         return row
 
 
-class _Memory:
-    """Ends a read that fills the memory."""
+class _Memory(_Clock):
+    """Ends a read that fills the memory, too."""
 
-    def __init__(self, clock: _Clock) -> None:
-        self._clock = clock
+    def __init__(self, deadline: float) -> None:
+        super().__init__(deadline)
         self._start = _peak()
         self._left = _BETWEEN
 
     def row(self, cursor: apsw.Cursor, row: R) -> R:
         """Called for each row."""
+        self._processor += ROW_SECONDS
         self._left -= sum([len(value) for value in row if value.__class__ in _LONG])
         if self._left < 0:
             self._left = _BETWEEN
             if _peak() - self._start > GROWTH_LIMIT:
                 raise DatabaseUnreadable("there is more in it than fits into memory at once")
-        return self._clock.row(cursor, row)
+        return row
 
 
 def held(rows: Iterable[R]) -> list[R]:

@@ -38,9 +38,6 @@ K = TypeVar("K")
 R = TypeVar("R")
 
 DAMAGE = (apsw.CorruptError, apsw.NotADBError, apsw.IOError)
-"""Errors of a damaged page, beside which other pages may still be read."""
-
-DAMAGE = (apsw.CorruptError, apsw.NotADBError, apsw.IOError)
 """Errors of a damaged page, beside which other pages may still be read. With any other (locked, out of memory)
 nothing is known of the rows, and the list stays as it was."""
 VALUE_LIMIT = 32 << 20
@@ -171,15 +168,15 @@ class RowReader(Generic[T]):
 
     def read(self, row: Sequence[Any], long: Long | None = None) -> T:
         """One row as a record; `long` is told of each text that is left out."""
-        values: dict[str, Any] = {}
+        values: list[Any] = []
         for (name, convert, empty), value in zip(self._fields, row, strict=True):
             if value.__class__ is str:  # a size in place of a long text: see `select_list`
                 if long is not None:
                     long(name, value)
                 value = None
             converted = None if value is None else convert(value)
-            values[name] = empty if converted is None else converted
-        return self._kind(**values)
+            values.append(empty if converted is None else converted)
+        return self._kind(*values)
 
     def read_all(self, rows: Iterable[Sequence[Any]], long: Long | None = None) -> Iterator[T]:
         """Each row as a record."""

@@ -140,7 +140,7 @@ class CatalogueStores:
         asked: set[str] = set()
         for agent in {shelf.source.agent for shelf in self._shelves}:
             with suppress(AdapterBroken):  # said when its sessions are searched
-                if type(self.adapter(agent)).full_text is not Adapter.full_text:
+                if self.adapter(agent).has_index:
                     asked.add(agent)
         return [shelf for shelf in self._shelves if shelf.source.agent in asked]
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+import apsw
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -17,9 +18,12 @@ from hermes_store import Store, adapter_for
 from session_adapters.base import Source
 from session_adapters.hermes import texts as module
 from session_adapters.hermes.adapter import HermesAdapter
-from session_adapters.hermes.message_queries import read_rows
+from session_adapters.hermes.message_queries import read_rows, sized_ids
+from session_adapters.hermes.session_queries import HermesSchema
 from session_adapters.model import Problem
+from session_adapters.reading import sqlite_limits
 from session_adapters.reading.searchable import Text, texts_of
+from session_adapters.reading.sqlite import read_database
 
 VERSIONS = ("v1", "v2", "v3", "v4", "v5", "v6", "0.13.0", "0.15.0", "0.16.0", "0.17.0", "0.18.0", "0.18.2")
 HOMES = (("home",), *(("old_versions", version) for version in VERSIONS))
@@ -205,6 +209,38 @@ def test_calls_that_are_named_alike_are_not_all_read(tmp_path: Path, monkeypatch
     assert follower.read == 1 and follower.texts["a"]["101"].tool == "another"
     assert read == [module.ALIKE]
     store.connection.close()
+
+
+VALUES = st.one_of(
+    st.none(),
+    st.integers(-(10**9), 10**9),
+    st.floats(allow_nan=False),
+    st.text(alphabet="aä語", max_size=900),
+    st.binary(max_size=900),
+)
+
+
+@given(rows=st.lists(st.tuples(VALUES, VALUES, VALUES), max_size=40), room=st.integers(1 << 10, 50 << 10))
+@examples(25)
+def test_of_too_much_as_many_rows_are_read_as_there_is_room_for(
+    rows: list[tuple[Any, ...]], room: int, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """How many is told by the sizes alone, whatever the values are, and is the same as by reading them."""
+    store = Store(tmp_path_factory.mktemp("home"))
+    store.session("one")
+    for content, calls, name in rows:
+        store.say("one", "user", content, tool_calls=calls, tool_name=name, active=10**18, compacted=10**18)
+    store.connection.close()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sqlite_limits, "SESSION_LIMIT", room)
+
+        def read(connection: apsw.Connection) -> None:
+            schema = HermesSchema.of(connection)
+            ids, _, left = sized_ids(connection, schema, "one")
+            every = read_rows(connection, schema, range(1, len(rows) + 1))
+            assert (list(ids), left) == ([row.id for row in every.rows], every.left)
+
+        read_database(str(store.path), read)
 
 
 def test_what_a_damaged_page_leaves_is_still_read(store: Stored, tmp_path: Path) -> None:

@@ -6,16 +6,18 @@ import json
 import re
 import shutil
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
+import apsw
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from chances import chance, examples
 from claude_lines import ClaudeHome
+from hermes_store import Store
 from hermes_tui.sessions.index.reading.expression import match_expression
 from hermes_tui.sessions.index.reading.reader import IndexCoverage, SearchIndex
 from hermes_tui.sessions.index.signs import indexable
@@ -26,6 +28,8 @@ from hermes_tui.sessions.words import tokens
 from indexing import build, homes_sources
 from searched import Unit, begins, cut, found, has, holds, naive, runs, texts, units
 from session_adapters.base import Environment
+from session_adapters.hermes.message_queries import HermesRows, read_rows
+from session_adapters.hermes.session_queries import HermesSchema
 from session_adapters.reading.files import METER
 from session_adapters.reading.searchable import Text
 from support import STORES
@@ -261,3 +265,30 @@ def test_a_large_session_is_read_once(tmp_path: Path, monkeypatch: pytest.Monkey
         index.close()
     size = path.stat().st_size
     assert read[1 << 30] - read[1] > 0.9 * size
+
+
+def test_a_large_store_that_answers_itself_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Hermes' own index is asked for what was said meanwhile."""
+    store = Store(tmp_path / "home")
+    store.session("one")
+    for number in range(30):
+        store.say("one", "tool" if number % 2 else "user", f"word{number}")
+    store.connection.close()
+    environment = Environment(home=tmp_path / "home")
+    read = list[int]()
+
+    def noted(connection: apsw.Connection, schema: HermesSchema, ids: Sequence[int]) -> HermesRows:
+        read.extend(ids)
+        return read_rows(connection, schema, ids)
+
+    monkeypatch.setattr("session_adapters.hermes.texts.read_rows", noted)
+    for once, times in ((1, 1), (1 << 30, 2)):
+        monkeypatch.setattr(indexer, "ONCE", once)
+        read.clear()
+        assert build(environment, tmp_path / f"{once}.db")
+        assert sorted(read) == sorted(times * [*range(1, 31)])
+        index = SearchIndex(tmp_path / f"{once}.db")
+        coverage = index.coverage(homes_sources(environment))
+        assert set(coverage.levels.values()) == {Level.ALL}
+        assert len(found(index, Word(("word7",)), coverage)) == len(found(index, Word(("word8",)), coverage)) == 1
+        index.close()

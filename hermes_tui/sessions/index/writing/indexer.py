@@ -43,7 +43,7 @@ taking in a line no more than a thousandth."""
 _LONGEST = 120.0
 ONCE = 16 << 20
 """Bytes of a session's file that is read once, for what was said and for the rest: to read it twice takes longer than
-it is worth to find what was said a little sooner."""
+it is worth to find what was said a little sooner. A store with an index of its own, which is asked meanwhile, too."""
 WARM_SOURCES = 16
 """Sources that were written to lately, whose readers are kept."""
 
@@ -109,8 +109,8 @@ class Indexer:
             self._commit()
             # What is followed comes first, then what was said, of everything, and only then what tools wrote.
             self._each(changed, self._change)
-            once = [source for source in fresh if source.session_id and source.size > ONCE]
-            twice = [source for source in fresh if not source.session_id or source.size <= ONCE]
+            once = [source for source in fresh if self._read_once(source)]
+            twice = [source for source in fresh if not self._read_once(source)]
             self._each(twice, self._prose)
             self._each(once, self._all)
             self._each([*twice, *started], self._all)
@@ -150,6 +150,14 @@ class Indexer:
             elif one.level != Level.ALL:
                 started.append(source)
         return fresh, changed, started
+
+    def _read_once(self, source: Source) -> bool:
+        if source.size <= ONCE or source.session_id:
+            return source.size > ONCE
+        try:
+            return self._adapters.get(source.agent).has_index
+        except AdapterBroken:  # reading it says so
+            return False
 
     def _commit(self) -> None:
         report = Report(

@@ -20,7 +20,7 @@ from session_adapters.hector.server import Server
 from session_adapters.model import Message
 from session_adapters.reading.damaged_places import Damage
 from session_adapters.reading.sqlite import DatabaseMissing, DatabaseUnreadable, SessionGone, reading_stored
-from session_adapters.reading.sqlite_limits import NEW_ROWS, SESSION_ROWS
+from session_adapters.reading.sqlite_limits import NEW_ROWS
 from session_adapters.text import one_line
 from session_adapters.transcript import Change, Transcript, first_difference, part_of
 
@@ -64,7 +64,7 @@ class HectorTranscript(Transcript):
     # Loading -----------------------------------------------------------------------------------------------
 
     def _last_page(self, layout: HectorLayout, facts: HectorFacts) -> _Page:
-        marks = layout.marks([facts.owner], self._last or SESSION_ROWS)[facts.owner]
+        marks = layout.marks([facts.owner], self._last or self._page_rows + 1)[facts.owner]
         page = self._page(layout, facts, marks, self._cut(marks), len(marks))
         return page._replace(complete=page.complete and not 0 < self._last <= len(marks))
 
@@ -109,9 +109,14 @@ class HectorTranscript(Transcript):
         before = len(self.messages)
 
         def from_above(layout: HectorLayout, facts: HectorFacts) -> _Page:
-            # What is loaded, and as much again before it.
-            marks = layout.marks([facts.owner])[facts.owner]
+            # What is loaded, and as much again before it: the last rows do where that is among them.
+            more = max(self._page_rows, len(self._marks))
+            most = len(self._marks) + NEW_ROWS + more + 1
+            marks = [] if self.is_cut else layout.marks([facts.owner], most)[facts.owner]
             start = _index(marks, self._marks[0]) if self._marks else len(marks)
+            if self.is_cut or (len(marks) >= most and (start is None or start <= more)):
+                marks = layout.marks([facts.owner])[facts.owner]
+                start = _index(marks, self._marks[0]) if self._marks else len(marks)
             if start is None:
                 return _Page([], [], False, facts, layout.lost, fits=False)
             stop = start + len(self._marks)

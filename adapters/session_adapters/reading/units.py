@@ -196,7 +196,7 @@ class UnitTranscript(Transcript, Generic[U]):
         return [message for block in blocks for message in block]
 
     def _load(self, reader: UnitReader[U]) -> None:
-        units = reader.units(self._last or SESSION_ROWS)
+        units = reader.units(self._last or self._page + 1)
         start = self._cut(len(units))
         self._units, self._blocks = units[start:], _newest_first(reader, units[start:])
         self.complete = start == 0 and not 0 < self._last <= len(units)
@@ -225,11 +225,14 @@ class UnitTranscript(Transcript, Generic[U]):
 
     def _read_before(self, reader: UnitReader[U]) -> bool:
         """Put the page before in front; False when the loaded part is not where it was."""
-        units = reader.units()
-        ids = [unit.id for unit in units]
-        if self._units and self._units[0].id not in ids:
+        most = len(self._units) + NEW_ROWS + self._page + 1
+        units = [] if self.is_cut else reader.units(most)
+        # The last units do where the loaded ones and a page before them are among them.
+        if (self._place(units, 0) <= self._page and len(units) >= most) or self.is_cut:
+            units = reader.units()
+        stop = self._place(units, 0) if self._units else len(units)
+        if stop < 0:
             return False
-        stop = ids.index(self._units[0].id) if self._units else len(ids)
         start = self._cut(stop)
         self._blocks = [*_newest_first(reader, units[start:stop]), *self._blocks]
         self._units = [*units[start:stop], *self._units]

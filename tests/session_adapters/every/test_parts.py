@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import tracemalloc
 from collections.abc import Callable, Iterator
 from itertools import count
 from pathlib import Path
@@ -260,3 +262,24 @@ def test_a_part_takes_the_same_however_long_the_session_is(
         assert 5 * FILLER < one < 10 * PART and other > 5 * FILLER
         # A chat of Cursor's names all its messages in one root.
         assert other < one + (PART if agent != "cursor" else 900 * TURN * 70)
+
+
+@pytest.mark.parametrize("agent", ["hector", "hermes", "opencode"])
+def test_a_page_takes_no_more_where_the_session_is_long(agent: str, tmp_path: Path) -> None:
+    """What comes before it is not listed, neither to show the end nor to go back from there."""
+    talk = TALKS[agent](tmp_path)
+
+    def peak() -> int:
+        gc.collect()
+        tracemalloc.start()
+        try:
+            assert talk.open().earlier()
+            return tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+
+    talk.add(400)
+    peak()  # what is made once
+    short = peak()
+    talk.add(1200)
+    assert peak() < 1.2 * short

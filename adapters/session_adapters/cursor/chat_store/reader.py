@@ -134,8 +134,8 @@ class ChatReader(CursorReader):
 
     def units(self, most: int = SESSION_ROWS) -> list[CursorUnit]:
         """See `CursorReader.units`. A blob never changes: its name says what is in it."""
-        names = self.root.ids[-most:]
-        return [CursorUnit(id_, names[place]) for id_, place in self.numbered(names)]
+        names = self.root.ids
+        return [CursorUnit(id_, names[place]) for id_, place in self.numbered(names)[-most:]]
 
     def contents(self, units: Sequence[CursorUnit]) -> dict[str, list[Message]]:
         """See `CursorReader.contents`."""

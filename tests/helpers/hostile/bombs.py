@@ -295,18 +295,19 @@ _MERGES = b"b0: &b0 {x: 1}\n" + b"".join(
 )
 
 
-def _yaml(more: bytes) -> Bomb:
-    return _whole(lambda data: data.rstrip() + b"\n" + more)
+def _yaml(more: Callable[[], bytes]) -> Bomb:
+    """`more` is made when it is laid: each worker of the tests would have it from the start."""
+    return _whole(lambda data: data.rstrip() + b"\n" + more())
 
 
 _YAML: Mapping[str, Bomb] = {
-    "size": _yaml(b"zz: " + b"x" * _LONG + b"\n"),
-    "size within": _yaml(b"zz: " + b"x" * (3 << 20) + b"\n"),
-    "depth": _yaml(b"zz: " + b"[" * _DEEP + b"\n"),
-    "depth: within": _yaml(b"zz: " + b"{a: " * 30_000 + b"\n"),
-    "count: keys": _yaml(b"".join(b"k%d: 1\n" % number for number in range(300_000))),
-    "count: aliases": _yaml(_LAUGHS),
-    "count: merges": _yaml(_MERGES),
+    "size": _yaml(lambda: b"zz: " + b"x" * _LONG + b"\n"),
+    "size within": _yaml(lambda: b"zz: " + b"x" * (3 << 20) + b"\n"),
+    "depth": _yaml(lambda: b"zz: " + b"[" * _DEEP + b"\n"),
+    "depth: within": _yaml(lambda: b"zz: " + b"{a: " * 30_000 + b"\n"),
+    "count: keys": _yaml(lambda: b"".join(b"k%d: 1\n" % number for number in range(300_000))),
+    "count: aliases": _yaml(lambda: _LAUGHS),
+    "count: merges": _yaml(lambda: _MERGES),
     **_ENDLESS,
     "damaged": _flipped,
     "foreign": _whole(lambda data: b"- !!python/object/apply:os.system [true]\n- !!int ''\n"),

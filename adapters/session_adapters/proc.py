@@ -12,6 +12,7 @@ __all__ = [
     "file_locks",
     "flocks",
     "has_flock",
+    "is_nested",
     "open_files",
     "pids",
     "start_of",
@@ -27,6 +28,8 @@ _WINDOW = 4096
 """Bytes that the kernel gives of a list at a time, in whole lines."""
 _OVERLAPPING = 1 << 18
 """Bytes of the list of locks up to which it is read twice: some 4,000 locks."""
+_OUTERMOST = "pid:[4026531836]"
+"""The pid namespace that the machine started with: the kernel's PROC_PID_INIT_INO."""
 
 
 def pids(proc: Path) -> list[str]:
@@ -35,6 +38,15 @@ def pids(proc: Path) -> list[str]:
         return [name for name in os.listdir(proc) if name.isdecimal()]  # noqa: PTH208 - names alone
     except OSError:
         return []
+
+
+def is_nested(proc: Path) -> bool:
+    """Whether this is a pid namespace of its own, as in a container. The kernel lists neither the processes nor the
+    locks of those around it and beside it."""
+    try:
+        return os.readlink(f"{proc}/self/ns/pid") != _OUTERMOST  # noqa: PTH115 - as text
+    except OSError:
+        return False
 
 
 def start_of(path: str, most: int = 4096) -> bytes:

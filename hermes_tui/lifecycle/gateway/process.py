@@ -16,7 +16,7 @@ from typing import Any, Literal
 import msgspec
 
 from session_adapters.model import JsonRecord
-from session_adapters.proc import file_locks, has_flock, started_at
+from session_adapters.proc import file_locks, has_flock, is_nested, started_at
 from session_adapters.reading.files import read_small
 from session_adapters.reading.folders import is_new
 from session_adapters.times import from_epoch
@@ -94,7 +94,8 @@ def gateway_of(home: Path, proc: Path = Path("/proc")) -> Gateway:
         reason = f"this system does not list its file locks in {proc / 'locks'} ({error.strerror})"
         return Gateway(home=str(home), state="unknown", reason=reason)
     if holder is None:
-        return Gateway(home=str(home), state="stopped")
+        reason = _may_run_outside(home, proc)
+        return Gateway(home=str(home), state="unknown" if reason else "stopped", reason=reason)
     pid = holder if holder > 0 else named  # 0: a process of another pid namespace
     # What it wrote of itself; nothing where the file is another process's or cannot be read.
     try:
@@ -134,6 +135,18 @@ def _holder(lock: Path, status: os.stat_result, named: int | None, proc: Path) -
         if one.device == device or (one.pid > 0 and one.pid == named):
             return one.pid
     return None
+
+
+def _may_run_outside(home: Path, proc: Path) -> str:
+    """Why a gateway may run whose lock is not listed here; empty if none does. One that ends in order takes its pid
+    file away; what is left of one that was killed looks the same in a container as what one beside it has."""
+    path = home / "gateway.pid"
+    if not path.exists() or not is_nested(proc):
+        return ""
+    return (
+        f"locks held outside of this container are not listed in it, and there is a {path}; look from where the"
+        " gateway runs, or, if none does, move that file away"
+    )
 
 
 def gateway_for(home: Path, profile: str, root: Path | None, proc: Path = Path("/proc")) -> Gateway:

@@ -60,6 +60,23 @@ def test_a_lock_file_left_behind_is_no_gateway(home: Path) -> None:
     assert gateway_of(home).state == "stopped"
 
 
+def test_in_a_container_a_gateway_beside_it_holds_a_lock_that_is_not_listed(home: Path, tmp_path: Path) -> None:
+    """It was said that none runs, and a lane that it has in its memory was changed as if nobody had."""
+    proc = tmp_path / "proc"
+    (proc / "self" / "ns").mkdir(parents=True)
+    (proc / "locks").write_text("")
+    namespace = proc / "self" / "ns" / "pid"
+    namespace.symlink_to("pid:[4026532178]")
+    assert gateway_of(home, proc).state == "stopped", "it ended in order"
+    (home / "gateway.pid").write_text(json.dumps({"pid": 7}))
+    found = gateway_of(home, proc)
+    assert (found.state, found.pid) == ("unknown", None)
+    assert f"there is a {home / 'gateway.pid'}; look from where the gateway runs" in found.reason
+    namespace.unlink()
+    namespace.symlink_to("pid:[4026531836]")
+    assert gateway_of(home, proc).state == "stopped", "outside all locks are listed"
+
+
 def test_what_a_gateway_wrote_may_be_nested_without_end(home: Path) -> None:
     with held(home / "gateway.lock") as process:
         for name in ("gateway.pid", "gateway_state.json"):

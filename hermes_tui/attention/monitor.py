@@ -237,6 +237,8 @@ class Monitor:
         can_tell = adapter is not None and adapter.tells_processes
         if live is None and lane is not None:
             live, can_tell = lane.process(known.activity), lane.can_tell
+        # Who speaks in a lane reads the answer there, also where the lane has left the session since.
+        read_there = lane is not None or (live is None and bool(session.raw.get("session_key")))
         pane = pane_of(live.pid, panes, proc) if live is not None else None
         started: float | None = None
         if live is not None and lane is None and known.activity.step in RUNS:
@@ -247,7 +249,7 @@ class Monitor:
             title=self._title(session.agent, pane, now) if pane is not None else None,
             changed=datetime.fromtimestamp(known.changed, UTC),
             now=datetime.fromtimestamp(now, UTC),
-            unread=unread and lane is None,  # who speaks in a lane reads it there
+            unread=unread and not read_there,
             can_tell=can_tell,
             may_wait=adapter is None or any(map(adapter.may_wait_unseen, tools)),
             started=datetime.fromtimestamp(started, UTC) if started is not None else None,

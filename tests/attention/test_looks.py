@@ -12,8 +12,10 @@ import pytest
 from claude_lines import ClaudeHome
 from hermes_tui.attention.monitor import Monitor
 from hermes_tui.attention.panes import Pane
+from hermes_tui.lifecycle.operations import Audit, Operations, Request
 from hermes_tui.sessions.manager import SessionManager
 from hermes_tui.sessions.mark_store import MarkStore
+from lane_homes import DISCORD, NOW, HermesDemo
 from session_adapters.base import Environment
 from session_adapters.claude.adapter import ClaudeAdapter
 from session_adapters.reading.files import METER
@@ -119,3 +121,22 @@ def test_panes_of_two_servers_may_have_the_same_id(tmp_path: Path) -> None:
         looks = [monitor.look(manager.catalogue.refresh()).by_session for _ in range(2)]
         other.kill()
     assert [found[f"claude:{waits.stem}"].state.word for found in looks] == ["approval", "approval"]
+
+
+def test_an_answer_in_a_lane_needs_nobody_once_the_lane_has_left_it(tmp_path: Path) -> None:
+    """After each reset, and each `/new` in a chat, the session before was said to need a person."""
+    demo = HermesDemo(tmp_path / "home")
+    demo.end_gateway()
+    manager = SessionManager(demo.environment, cache_dir=tmp_path / "cache", agents=("hermes",), indexed=False)
+    now = NOW.timestamp()
+    monitor = Monitor(manager, MarkStore(tmp_path / "m.db", now=lambda: 1.0), panes=lambda: (), now=lambda: now)
+    name = f"hermes:{demo.entry(DISCORD)['session_id']}"
+
+    def said() -> str:
+        return monitor.look(manager.catalogue.refresh()).by_session[name].state.word
+
+    assert said() == "idle"
+    operations = Operations(demo.environment, audit=Audit(tmp_path / "lanes.jsonl"), clock=lambda: NOW)
+    assert operations.apply(operations.plan(Request(kind="reset", key=DISCORD))).state == "done"
+    assert demo.entry(DISCORD)["session_id"] not in name
+    assert said() == "idle"

@@ -41,7 +41,7 @@ class OperationHistory:
 
     def outcome(self, operation_id: str) -> Outcome:
         """What became of an operation: to be asked again while it is pending. Reads the store; what it finds for
-        good goes into the log. Raises `ValidationError` for an unknown id, `StoreError`."""
+        good goes into the log if that can be written. Raises `ValidationError` for an unknown id, `StoreError`."""
         return self.outcome_of(self.known(operation_id))
 
     def outcome_of(self, operation: Operation) -> Outcome:
@@ -49,10 +49,11 @@ class OperationHistory:
         if operation.outcome is None and operation.applied is None and self._audit.is_busy():
             # A process is still at it: what is not written now may be in a moment.
             return _told(operation, "pending", "it is being carried out")
-        return self.settled(operation)
+        return self.settled(operation, insists=False)
 
-    def settled(self, operation: Operation) -> Outcome:
-        """From the log; or else from the store, and written down where that is for good."""
+    def settled(self, operation: Operation, *, insists: bool = True) -> Outcome:
+        """From the log; or else from the store, and written down where that is for good. `insists` False: told also
+        where it cannot be written, as on a full disk. Raises `StoreError`."""
         found = self.judged(operation)
         if not found.final or operation.outcome is not None or self._read_only:
             return found
@@ -60,7 +61,11 @@ class OperationHistory:
             now = self.known(operation.id)
             if now.outcome is not None:
                 return self.judged(now)
-        self.close(operation.id, found)
+        try:
+            self.close(operation.id, found)
+        except StoreError:
+            if insists:
+                raise
         return found
 
     def judged(self, operation: Operation, rows: StoredLanes | None = None) -> Outcome:
@@ -77,16 +82,25 @@ class OperationHistory:
         return look(rows) if rows is not None else read_lanes(home, look)
 
     def log(self, limit: int = 50, profile: str | None = None, on: OperatedOn | None = None) -> list[Outcome]:
-        """The latest operations on this machine's homes, newest first, each with what became of it; with `profile`
-        only those on that one, with `on` only those on lanes, or on sessions themselves. Raises `ValidationError`
-        for a profile that there is not, `StoreError`."""
+        """The latest operations on this machine's homes, newest first, each with what became of it: unknown, and why,
+        where its store cannot be read now. With `profile` only those on that one, with `on` only those on lanes, or
+        on sessions themselves. Raises `ValidationError` for a profile that there is not, `StoreError` where the log
+        itself cannot be read."""
         home = str(home_of(self._environment, profile).path) if profile is not None else None
         found = [
             one
             for one in self.history().operations[::-1]
             if home in (None, one.begun.home) and on in (None, "lanes" if one.begun.keys else "sessions")
         ]
-        return [self.outcome_of(one) for one in found[:limit]]
+        return [self._listed(one) for one in found[:limit]]
+
+    def _listed(self, operation: Operation) -> Outcome:
+        """A store that is damaged or gone hides no operation on another."""
+        try:
+            return self.outcome_of(operation)
+        except StoreError as error:
+            told = outcome_of(operation, "unknown", str(error).rstrip("."), operation.begun.session_id)
+            return replace(told, final=False)
 
     def pending(self) -> list[Outcome]:
         """Those of which it is not known yet what became of them. Raises `StoreError`."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -140,3 +142,35 @@ def test_without_a_gateway_a_store_that_moved_on_is_not_called_lost(home: Home) 
     used = json.dumps(json.loads(entry) | {"resume_pending": False, "updated_at": "2026-06-17T10:00:00"})
     home.sql("UPDATE gateway_routing SET entry_json = ? WHERE session_key = ?", used, LIVE)
     assert home.operations.log()[0].state == "unknown"
+
+
+def drop_the_last_line(home: Home) -> None:
+    """An outcome: as left by a program that ended before it wrote that down."""
+    *kept, last = home.audit.read_text().splitlines(keepends=True)
+    assert '"event":"outcome"' in last
+    home.audit.write_text("".join(kept))
+
+
+def test_a_store_that_cannot_be_read_hides_no_other_operation(home: Home) -> None:
+    settled = home.apply("mark").operation
+    home.apply("clear")
+    drop_the_last_line(home)
+    (home.path / "state.db").write_bytes(b"no database" * 1000)
+    later, earlier = home.operations.log()
+    assert (later.state, later.final, "cannot be read" in later.text) == ("unknown", False, True)
+    assert (earlier.operation, earlier.state) == (settled, "done")
+
+
+def test_a_log_that_cannot_be_written_is_read_all_the_same(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a full disk nothing was shown of it."""
+    home.apply("mark")
+    drop_the_last_line(home)
+
+    def full(number: int, data: bytes) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    before = home.audit.read_bytes()
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "write", full)
+        assert [one.state for one in home.operations.log()] == ["done"]
+    assert home.audit.read_bytes() == before

@@ -74,6 +74,7 @@ class Audit:
                 if end + len(line) > _LIMIT:
                     raise OSError(27, f"it would grow over {_LIMIT >> 20} MB; move it away")
                 if os.write(number, line) != len(line):
+                    os.ftruncate(number, end)  # half a line would be told of as a fault from then on
                     raise OSError(28, "no space left")
                 os.fsync(number)
         except UnicodeEncodeError as error:

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from hermes_tui.errors import StoreError
 from hermes_tui.lifecycle.operations import AuditRecord, Operations
 from lifecycle.sample_home import LIVE, Home
 from lifecycle.worlds import KEY, World, gateway
@@ -174,3 +175,19 @@ def test_a_log_that_cannot_be_written_is_read_all_the_same(home: Home, monkeypat
         patched.setattr(os, "write", full)
         assert [one.state for one in home.operations.log()] == ["done"]
     assert home.audit.read_bytes() == before
+
+
+def test_a_disk_that_takes_half_a_line_keeps_none_of_it(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It was named as a line that cannot be used from then on, by every `lanes log`."""
+    home.apply("mark")
+    before, write = home.audit.read_bytes(), os.write
+
+    def filled(number: int, data: bytes) -> int:
+        return write(number, data[: len(data) // 2])
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "write", filled)
+        with pytest.raises(StoreError, match="no space left"):
+            home.apply("clear")
+    assert home.audit.read_bytes() == before
+    assert home.operations.history().problems == ()

@@ -262,6 +262,12 @@ def test_an_expired_lane_is_called_so(run: Lanes) -> None:
     assert "  state          expired\n" in run("show", KEY)[1]
 
 
+def test_a_plan_to_drop_no_lane_speaks_of_lanes(run: Lanes) -> None:
+    """Of sessions, none of which is ever dropped with a lane, it spoke."""
+    code, out, _ = run("prune", "--days", "36500", "--yes")
+    assert (code, out.splitlines()[0]) == (10, "prune: 0 lanes (profile default)")
+
+
 def test_json_of_an_operation_and_of_its_refusal(run: Lanes) -> None:
     found = run.json("suspend", KEY, "--yes")
     assert found["outcome"]["state"] == "done"

@@ -146,8 +146,9 @@ def lane_lines(lane: Lane, turn: SessionState | None, now: datetime) -> Iterator
 
 def plan_lines(plan: Plan) -> Iterator[str]:
     """A plan, before it is confirmed."""
-    lanes = f"{len(plan.keys)} lanes" if len(plan.keys) != 1 else plan.keys[0]
-    what = plan.request.key or (lanes if plan.keys else plan.session_id or plan.request.target or "sessions")
+    lanes = counted(len(plan.keys), "lane") if len(plan.keys) != 1 else plan.keys[0]
+    on_lanes = plan.keys or plan.request.kind == "prune"
+    what = plan.request.key or (lanes if on_lanes else plan.session_id or plan.request.target or "sessions")
     yield safe(f"{plan.request.kind}: {what} (profile {plan.request.profile})")
     for word in plan.read:
         yield f"  read     {safe(word)}"

@@ -282,6 +282,8 @@ def test_read_only(run: Lanes) -> None:
     code, _, err = run("suspend", KEY, "--yes", before=["--read-only"])
     assert (code, "read-only" in err) == (10, True)
     assert run("suspend", KEY, "--dry-run", before=["--read-only"])[0] == 0
+    code, _, err = run("suspend", KEY, before=["--read-only"])  # it asked, and said that --yes would do it
+    assert (code, "read-only" in err, "--yes" in err) == (10, True, False)
     assert run("list", before=["--read-only"])[0] == 0
     assert tree_hash(run.home) == before
 

@@ -219,7 +219,7 @@ def _apply(operations: Operations, plan: Plan, *, as_json: bool, yes: bool, dry_
         if as_json:
             stdout.write_json({"plan": plan})
         return exit_codes.REFUSED if plan.refusal else exit_codes.OK
-    if not plan.refusal and not yes:
+    if not plan.refusal and not yes and not operations.read_only:  # which `apply` says, whatever is answered
         if as_json or sys.stdin is None or not sys.stdin.isatty():
             raise OperationRefused(
                 f"{plan.request.kind}: nobody is there to confirm the plan; --yes does it without asking"

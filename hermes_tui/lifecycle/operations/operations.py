@@ -65,6 +65,11 @@ class Operations:
         self._step = step
         self._waiting = waiting
 
+    @property
+    def read_only(self) -> bool:
+        """Whether `apply` refuses whatever it is given."""
+        return self._read_only
+
     # Past operations -----------------------------------------------------------------------------------------
 
     def outcome(self, operation_id: str) -> Outcome:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Iterable, Sequence
 from datetime import date, datetime
 
@@ -211,7 +212,7 @@ def _answer(
         back = Request(kind="resume", profile=lane.profile, key=lane.key, target=other.session_id)
         said.append(
             f"{known} knows nothing of {other.session_id} ({counted(other.messages, 'message')}){ended}:"
-            f" {other.ending}. `hermes-tui {' '.join(back.words)}` leads back to it."
+            f" {other.ending}. `{shlex.join(('hermes-tui', *back.words))}` leads back to it."
         )
     if present is not None and not said:
         said.append(f"It has forgotten nothing: {present.session_id} is the only session that it has had.")

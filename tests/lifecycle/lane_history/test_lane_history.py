@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sqlite3
 from contextlib import closing
 from datetime import UTC, datetime
@@ -61,6 +62,26 @@ def test_every_session_of_every_lane_is_there(home: Home) -> None:
         assert found.total.sessions == len(found.sessions) == sum(one.sessions for one in found.people)
         assert found.total.messages == sum(one.messages for one in found.sessions)
         assert found.answer and not found.notes
+
+
+def test_the_command_that_leads_back_is_one_for_a_shell(hermes: Oracle, tmp_path: Path) -> None:
+    """A chat's own id is part of the key: pasted, iMessage's `;` began other commands, and so did anybody's."""
+    hermes.home_is(tmp_path / "home" / ".hermes")
+    hermes.open(policy={"mode": "none"}, now=START)
+    source = ANA | {"platform": "bluebubbles", "chat_id": "iMessage;-;$(id)"}
+
+    def say() -> tuple[str, str]:
+        entry = hermes.get(source)
+        hermes.db("append_message", entry["session_id"], role="user", content="hello")
+        return entry["session_key"], entry["session_id"]
+
+    key, old = say()
+    hermes.store("reset_session", key)
+    say()
+    hermes.close_store()
+    answer = history(Environment(home=tmp_path / "home"), key, tmp_path / "lanes.jsonl").answer
+    assert key.endswith("iMessage;-;$(id)")
+    assert f"`hermes-tui lanes resume {shlex.quote(key)} {old}` leads back to it." in answer
 
 
 class Gateway:

@@ -262,6 +262,17 @@ def test_an_expired_lane_is_called_so(run: Lanes) -> None:
     assert "  state          expired\n" in run("show", KEY)[1]
 
 
+def test_a_lane_without_its_database_says_so(run: Lanes) -> None:
+    """It was shown with no messages and no tokens, as if that were so."""
+    database = run.home / ".hermes" / "state.db"
+    database.write_bytes(b"no database" * 1000)
+    code, out, err = run("show", KEY)
+    assert (code, "messages       0" in out) == (0, True)
+    assert f"{database}: it is not an SQLite database; the lanes are shown as sessions.json has them" in err
+    database.unlink()
+    assert f"there is no database {database}" in run("show", KEY)[2]
+
+
 def test_a_plan_to_drop_no_lane_speaks_of_lanes(run: Lanes) -> None:
     """Of sessions, none of which is ever dropped with a lane, it spoke."""
     code, out, _ = run("prune", "--days", "36500", "--yes")

@@ -72,6 +72,10 @@ def show(context: click.Context, key: str, profile: str | None, as_json: bool) -
         stdout.write_json(_with_turn(lane, turn))
     else:
         stdout.write("".join(f"{line}\n" for line in lane_lines(lane, turn, now)))
+    # Without its database the lane has no messages, and no tokens, that could be counted.
+    profile_ = next(one for one in board.profiles if one.name == lane.profile)
+    for said in (*profile_.notes, *profile_.problems):
+        stderr.say(f"hermes-tui: {said}")
 
 
 @click.command("history")

@@ -206,7 +206,9 @@ def _answer(
             f" had grown too long{_on(at, local)}, and Hermes compressed it. Every word is still in"
             f" {ids}."
         )
-    if other := next((one for one in sessions if not one.present and one.session_id not in before), None):
+    left = [one for one in sessions if not one.present and one.session_id not in before]
+    # An empty one is nothing to know of, and Hermes would not go on in it.
+    if other := next((one for one in left if one.messages), None):
         known = "It was brought back to this session, and" if present and present.restored else "Its session"
         ended = f", which ended{_on(other.ended_at, local)}" if other.ended_at else ""
         back = Request(kind="resume", profile=lane.profile, key=lane.key, target=other.session_id)
@@ -215,7 +217,8 @@ def _answer(
             f" {other.ending}. `{shlex.join(('hermes-tui', *back.words))}` leads back to it."
         )
     if present is not None and not said:
-        said.append(f"It has forgotten nothing: {present.session_id} is the only session that it has had.")
+        only = f"{present.session_id} is the only session that it has had"
+        said.append(f"It has forgotten nothing: {'nothing was said in its sessions before' if left else only}.")
     if lane.reset_due or (lane.state in ("expired", "suspended", "ended") and not lane.continues_in):
         why = {"ended": f"its own has ended ({lane.end_reason})", "suspended": "the lane is suspended"}
         said.append(f"Its next message begins a new, empty session: {why.get(lane.state, lane.resets)}.")

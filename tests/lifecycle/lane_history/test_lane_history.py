@@ -119,6 +119,22 @@ def test_a_lane_with_one_session_has_forgotten_nothing(gateway: Gateway) -> None
     assert not list(sums(found))
 
 
+def test_what_was_forgotten_is_where_something_was_said(gateway: Gateway) -> None:
+    """Of a lane that was reset twice the empty session between was named, and a resume that is refused."""
+    gateway.hermes.open(policy={"mode": "none"}, now=START)
+    old = gateway.say()
+    gateway.hermes.store("reset_session", KEY)
+    empty = gateway.hermes.get(ANA)["session_id"]
+    gateway.hermes.store("reset_session", KEY)
+    new = gateway.say()
+    found = gateway.history()
+    assert {one.session_id: one.messages for one in found.sessions} == {new: 2, empty: 0, old: 2}
+    assert f"knows nothing of {old} (2 messages)" in found.answer and empty not in found.answer
+    gateway.hermes.open(policy={"mode": "none"}, now=START)
+    gateway.hermes.db("delete_session", old)
+    assert gateway.history().answer == "It has forgotten nothing: nothing was said in its sessions before."
+
+
 @pytest.mark.parametrize(
     ("policy", "later", "words"),
     [

@@ -41,7 +41,7 @@ def lane_history(
     audit: Audit | None = None,
 ) -> LaneHistory:
     """What became of the lane's conversations up to `now` (aware). `local` puts a time into the reader's zone, for
-    days and for the answer. Changes nothing. Raises `StoreError` where the database cannot be read."""
+    days and for the answer. Changes nothing. Raises `StoreError` where the database is gone or cannot be read."""
     home = home_of(environment, lane.profile)
     ours, notes = _operations(environment, audit or Audit(), lane, now)
     # Looked for by name: a session that another lane was led into is recorded with that lane's key.
@@ -77,8 +77,10 @@ def _read(home: HermesHome, lane: Lane, named: Sequence[str], now: datetime) -> 
 
     try:
         return read_database(home.database, read)
-    except DatabaseMissing:
-        return LaneRows((), {}, {})
+    except DatabaseMissing as error:
+        raise StoreError(
+            f"There is no session store {home.database}, so what was said in the lane is not known."
+        ) from error
     except (DatabaseUnreadable, apsw.Error, UnicodeDecodeError) as error:
         raise StoreError(
             f"The session store {home.database} cannot be read: {error}; {advice_on(home.database)}."

@@ -255,3 +255,6 @@ def test_a_store_that_lacks_columns_or_is_damaged(home: Home, old: Home) -> None
     lane = next(one for one in lanes if one.key == LIVE)
     with pytest.raises(StoreError, match=r"The session store .* cannot be read: "):
         lane_history(home.environment, lane, datetime.now(UTC), audit=Audit(home.audit))
+    (home.path / "state.db").unlink()  # of a lane with a long history it said that nothing was said yet
+    with pytest.raises(StoreError, match=r"There is no session store "):
+        lane_history(home.environment, lane, datetime.now(UTC), audit=Audit(home.audit))

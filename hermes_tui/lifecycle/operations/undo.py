@@ -41,13 +41,13 @@ def draw_up_undo(
     # Sessions that were made then, read only where it comes to that.
     made = (rows.session(change.session_id) for change in begun.changes.rows if change.before is None)
     found = ""
+    back = f"; `lanes resume` leads it to {begun.session_id} again" if begun.session_id else ""
     refusal = surroundings_obstacle(around, switches=begun.request.kind in END_REASONS)
     if now.state in ("undone", "failed"):
         refusal = f"it is {now.state} already" if now.state == "undone" else "nothing was written then"
     elif strange := misfit(begun, rows, around):
         refusal = f"its record in the log is not of this store: {strange}"
     elif begun.mode == "live":
-        back = f"; `lanes resume` leads it to {begun.session_id} again" if begun.session_id else ""
         if now.state != "pending":
             refusal = f"it is no longer pending ({now.text}){back}"
         elif not now.session_id:
@@ -59,7 +59,10 @@ def draw_up_undo(
     elif around.live:
         refusal = f"a gateway has started since and keeps the lane in its memory; {around.stop_first}"
     elif stored not in ("after", "both") or filed == "neither":
-        refusal = f"the store is no longer as the operation left it ({now.text})"
+        refusal = (
+            f"the store is no longer as the operation left it ({now.text}): the lane was used or changed since; take"
+            f" back first what `lanes log` has of that{back if now.session_id != begun.session_id else ''}"
+        )
     elif used := next((row.id for row in made if row is not None and rows.has_messages(row)), ""):
         refusal = f"the session {used} that it made has been used since; `lanes resume` leads the lane back"
     return Plan(

@@ -298,6 +298,8 @@ def test_what_was_changed_since_is_not_undone(home: Home, kind: str) -> None:
     tree = tree_hash(home.path)
     plan = home.operations.undo(outcome.operation)
     assert "the store is no longer as the operation left it" in plan.refusal
+    assert "take back first what `lanes log` has of that" in plan.refusal
+    assert ("`lanes resume` leads it to" in plan.refusal) == (kind == "reset")  # else the lane is in that session
     with pytest.raises(OperationRefused, match="no longer as the operation left it"):
         home.operations.apply(plan)
     assert tree_hash(home.path) == tree

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from hermes_tui import __version__
+from hermes_tui.display import counted
 from hermes_tui.lifecycle.gateway.home_state import survey
 from hermes_tui.lifecycle.gateway.homes import hermes_homes
 from hermes_tui.lifecycle.gateway.process import Gateway, gateway_of
@@ -130,7 +131,12 @@ def _health(agent: str, snapshot: Snapshot, adapters: Adapters) -> AgentHealth:
 def _of_lanes(environment: Environment) -> Iterator[Problem]:
     """What is wrong with the files that decide over Hermes' lanes. Each names its file itself."""
     for home in hermes_homes(environment):
-        for said in (*survey(home, environment.proc).problems, *WhatsAppAliases(home.path).faults()):
+        seen = survey(home, environment.proc)
+        if seen.lanes and not os.path.lexists(home.database):  # the place is found all the same
+            lanes = counted(len(seen.lanes), "lane")
+            reason = f"there is no database {home.database}; sessions.json has {lanes}, whose sessions were in it"
+            yield Problem(agent="hermes", path="", reason=reason)
+        for said in (*seen.problems, *WhatsAppAliases(home.path).faults()):
             if not said.startswith(f"{home.database}: "):  # the adapter has told of that
                 yield Problem(agent="hermes", path="", reason=said.removesuffix("."))
 

@@ -271,6 +271,8 @@ def test_a_lane_without_its_database_says_so(run: Lanes) -> None:
     assert f"{database}: it is not an SQLite database; the lanes are shown as sessions.json has them" in err
     database.unlink()
     assert f"there is no database {database}" in run("show", KEY)[2]
+    # The store is found, it said, and had no problem.
+    assert f"  ! there is no database {database}; sessions.json has 17 lanes" in run.execute("doctor")[1]
 
 
 def test_a_plan_to_drop_no_lane_speaks_of_lanes(run: Lanes) -> None:

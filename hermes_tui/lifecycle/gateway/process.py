@@ -176,10 +176,13 @@ def file_faults(home: Path) -> Iterator[str]:
             if is_new(path):
                 continue  # it may be being written: the next look tells
             reason = "it is damaged"
-        yield (
-            f"{path}: {reason}, so what a running gateway says of itself is not known; "
-            "move it away and start the gateway again, which writes it anew"
+        # Beside a gateway whose lock was moved away another one would start on the same store.
+        advice = (
+            "stop the gateway, move it away and start the gateway again, which writes it anew"
+            if os.access(path, os.R_OK)
+            else "this user may not read it, so run this as the one whose it is"
         )
+        yield f"{path}: {reason}, so what a running gateway says of itself is not known; {advice}"
 
 
 def _named_pid(home: Path) -> int | None:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from hermes_tui.lifecycle.gateway.process import gateway_of
+from hermes_tui.lifecycle.gateway.process import file_faults, gateway_of
 from session_adapters.proc import flocks
 from tiny_home import tree_hash
 
@@ -58,6 +58,17 @@ def test_a_lock_file_left_behind_is_no_gateway(home: Path) -> None:
     (home / "gateway.pid").write_text(json.dumps({"pid": os.getpid()}))  # pid reused by somebody else
     (home / "gateway_state.json").write_text(json.dumps({"gateway_state": "running", "pid": os.getpid()}))
     assert gateway_of(home).state == "stopped"
+
+
+def test_a_lock_is_moved_away_of_no_gateway_that_runs(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Once it was, as the text said, none seemed to run, and another one would have started beside it."""
+    (home / "gateway.lock").write_text('{"pid": 4')
+    os.utime(home / "gateway.lock", (1, 1))
+    (said,) = file_faults(home)
+    assert "it is damaged" in said and "; stop the gateway, move it away and start the gateway again" in said
+    monkeypatch.setattr(os, "access", lambda path, mode: False)
+    (said,) = file_faults(home)
+    assert "move it away" not in said and said.endswith("run this as the one whose it is")
 
 
 def test_in_a_container_a_gateway_beside_it_holds_a_lock_that_is_not_listed(home: Path, tmp_path: Path) -> None:

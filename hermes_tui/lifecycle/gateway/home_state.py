@@ -15,7 +15,7 @@ from hermes_tui.lifecycle.gateway.configuration import GatewayConfig, config_of_
 from hermes_tui.lifecycle.gateway.homes import HermesHome
 from hermes_tui.lifecycle.gateway.process import Gateway, file_faults, gateway_for
 from hermes_tui.lifecycle.gateway.rules import Rules, rules_of
-from hermes_tui.lifecycle.lane_index.index_file import IndexFile, read_index
+from hermes_tui.lifecycle.lane_index.index_file import IndexFile, advice_on_index, read_index
 from hermes_tui.lifecycle.lane_index.loaded import IndexedLane, indexed_lanes
 from hermes_tui.lifecycle.lane_index.rows import LaneSessionRow, StoredLanes
 from hermes_tui.lifecycle.recovery import restart_counts
@@ -155,7 +155,7 @@ def _problems(home: HermesHome, read: _Read, file: IndexFile) -> Iterator[str]:
     """Each with what is shown instead, and what can be done."""
     if file.fault:
         shown = "the lanes are shown as the database has them, " if read.has_table else ""
-        yield f"{home.index_file}: {file.fault}; {shown}repair it or move it away"
+        yield f"{home.index_file}: {file.fault}; {shown}{advice_on_index(home.index_file)}"
     if read.fault:
         shown = "the lanes are shown as sessions.json has them, " if file.entries else ""
         yield f"{home.database}: {read.fault}; {shown}{advice_on(home.database)}"

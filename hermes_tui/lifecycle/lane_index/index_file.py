@@ -23,7 +23,7 @@ from hermes_tui.lifecycle.lane_index.fields import decode_object
 from hermes_tui.platform.atomic_write import owner_kept, replacing
 from session_adapters.reading.files import read_small
 
-__all__ = ["README", "IndexFile", "encode_member", "read_index", "replace_index", "write_index"]
+__all__ = ["README", "IndexFile", "advice_on_index", "encode_member", "read_index", "replace_index", "write_index"]
 
 LIMIT = 16 << 20
 """Bytes; an index longer than that is not read."""
@@ -79,6 +79,13 @@ def read_index(path: Path) -> IndexFile:
     if len(found.members) > _MOST_LANES:
         return IndexFile(exists=True, fault=f"it is not read: it has more than {_MOST_LANES:,} entries")
     return found
+
+
+def advice_on_index(path: Path) -> str:
+    """What to do about one that has a fault: a clause."""
+    if not os.access(path, os.R_OK):
+        return "this user may not read it, so run this as the one whose it is"
+    return "repair it or move it away"
 
 
 def encode_member(value: Any) -> str:

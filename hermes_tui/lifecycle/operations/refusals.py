@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from hermes_tui.lifecycle.gateway.rules import READ_SCHEMA, newer_schema
+from hermes_tui.lifecycle.lane_index.index_file import advice_on_index
 from hermes_tui.lifecycle.operations.facts import LaneFacts, Surroundings
 from hermes_tui.lifecycle.state_db.recoverable import rule_of
 
@@ -17,7 +18,8 @@ def surroundings_obstacle(around: Surroundings, *, switches: bool = False) -> st
     if gateway.state == "unknown":
         return f"whether a gateway runs cannot be told ({gateway.reason}), and beside one the change could be lost"
     if not around.live and around.file.fault:
-        return f"{around.home.index_file} may not be rewritten: {around.file.fault}; repair it or move it away first"
+        path = around.home.index_file
+        return f"{path} may not be rewritten: {around.file.fault}; {advice_on_index(path)}"
     rules = around.rules
     allowed = rules is not None and rules.allow(switches)
     if not around.live and (newer := newer_schema(around.schema, switches=switches)):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
@@ -14,6 +15,7 @@ import pytest
 
 from databases import run_python, shared_folder, unprivileged
 from hermes_tui.lifecycle.lanes import Lane, board, lanes
+from hermes_tui.lifecycle.operations import Operations, Request
 from oracle.hermes import Oracle
 from session_adapters.base import Environment
 from tiny_home import tree_hash
@@ -294,6 +296,17 @@ def test_a_torn_mirror_leaves_the_lanes_of_the_database(home: Path) -> None:
     (problem,) = shown.profiles[0].problems
     assert str(path) in problem
     assert "as the database has them, repair it or move it away" in problem
+
+
+def test_nobody_is_told_to_move_an_index_that_is_another_users(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = home / ".hermes" / "sessions" / "sessions.json"
+    path.write_text(path.read_text()[:700])
+    monkeypatch.setattr(os, "access", lambda path, mode: False)
+    shown = board(Environment(home=home), NOW)
+    problem = next(one for one in shown.profiles[0].problems if str(path) in one)
+    plan = Operations(Environment(home=home)).plan(Request(kind="reset", key=shown.lanes[0].key))
+    for said in (problem, plan.refusal):
+        assert said.endswith("this user may not read it, so run this as the one whose it is")
 
 
 def test_no_home_no_lanes(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from typing import Any, Literal
 import msgspec
 
 from session_adapters.model import JsonRecord
-from session_adapters.proc import file_locks, has_flock, is_nested, started_at
+from session_adapters.proc import file_locks, has_flock, is_nested, start_ticks, started_at
 from session_adapters.reading.files import read_small
 from session_adapters.reading.folders import is_new
 from session_adapters.times import from_epoch
@@ -57,6 +57,8 @@ class _PidRecord(msgspec.Struct):
     """The body of `gateway.pid` and `gateway.lock`."""
 
     pid: int
+    start_time: int | None = None
+    """As `start_ticks`."""
 
 
 class _StateRecord(msgspec.Struct):
@@ -84,7 +86,7 @@ def gateway_of(home: Path, proc: Path = Path("/proc")) -> Gateway:
     try:
         status = lock.stat()
     except FileNotFoundError:
-        return Gateway(home=str(home), state="stopped")
+        return _without_lock(home, proc)
     except OSError as error:
         return Gateway(home=str(home), state="unknown", reason=f"cannot look at {lock}: {error.strerror}")
     named = _named_pid(home)
@@ -94,8 +96,7 @@ def gateway_of(home: Path, proc: Path = Path("/proc")) -> Gateway:
         reason = f"this system does not list its file locks in {proc / 'locks'} ({error.strerror})"
         return Gateway(home=str(home), state="unknown", reason=reason)
     if holder is None:
-        reason = _may_run_outside(home, proc)
-        return Gateway(home=str(home), state="unknown" if reason else "stopped", reason=reason)
+        return _without_lock(home, proc)
     pid = holder if holder > 0 else named  # 0: a process of another pid namespace
     # What it wrote of itself; nothing where the file is another process's or cannot be read.
     try:
@@ -137,16 +138,24 @@ def _holder(lock: Path, status: os.stat_result, named: int | None, proc: Path) -
     return None
 
 
-def _may_run_outside(home: Path, proc: Path) -> str:
-    """Why a gateway may run whose lock is not listed here; empty if none does. One that ends in order takes its pid
-    file away; what is left of one that was killed looks the same in a container as what one beside it has."""
+def _without_lock(home: Path, proc: Path) -> Gateway:
+    """Of a home whose lock is not seen to be held. Stopped, unless a gateway may run all the same: one that ends in
+    order takes its pid file away."""
     path = home / "gateway.pid"
-    if not path.exists() or not is_nested(proc):
-        return ""
-    return (
-        f"locks held outside of this container are not listed in it, and there is a {path}; look from where the"
-        " gateway runs, or, if none does, move that file away"
-    )
+    reason = ""
+    try:
+        record = msgspec.json.decode(read_small(path, limit=65536), type=_PidRecord)
+    except (OSError, ValueError, RecursionError):
+        record = _PidRecord(pid=0)
+    if record.start_time is not None and record.start_time == start_ticks(proc, record.pid):
+        reason = f"process {record.pid} of {path} is alive, and its gateway.lock was taken away; restart the gateway"
+    elif is_nested(proc) and path.exists():
+        # What is left of one that was killed looks the same in a container as what one beside it has.
+        reason = (
+            f"locks held outside of this container are not listed in it, and there is a {path}; look from where the"
+            " gateway runs, or, if none does, move that file away"
+        )
+    return Gateway(home=str(home), state="unknown" if reason else "stopped", reason=reason)
 
 
 def gateway_for(home: Path, profile: str, root: Path | None, proc: Path = Path("/proc")) -> Gateway:

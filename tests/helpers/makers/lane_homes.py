@@ -66,10 +66,13 @@ class HermesDemo:
         place = f"{os.major(lock.st_dev):02x}:{os.minor(lock.st_dev):02x}:{lock.st_ino}"
         locks = f"1: FLOCK  ADVISORY  WRITE 4100 {place} 0 EOF\n"
         (self.home / "proc" / "locks").write_text(locks)
+        if (ended := self.home / "ended").exists():
+            ended.rename(self.home / "proc" / "4100")
 
     def end_gateway(self) -> None:
-        """The kernel let go of it."""
+        """Its process is gone, and the kernel let go of the lock."""
         (self.home / "proc" / "locks").write_text("")
+        (self.home / "proc" / "4100").rename(self.home / "ended")
 
     def sql(self, statement: str, *values: Any, profile: str = "") -> list[tuple[Any, ...]]:
         """On the database, beside everybody else."""

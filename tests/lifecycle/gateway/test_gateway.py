@@ -71,6 +71,21 @@ def test_a_lock_is_moved_away_of_no_gateway_that_runs(home: Path, monkeypatch: p
     assert "move it away" not in said and said.endswith("run this as the one whose it is")
 
 
+def test_a_gateway_whose_lock_was_taken_away_may_run(home: Path) -> None:
+    """As by somebody who took it for a stale one: it was said that none runs, while one had all lanes in memory."""
+    with held(home / "gateway.lock") as process:
+        began = int(Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()[19])
+        (home / "gateway.pid").write_text(json.dumps({"pid": process.pid, "start_time": began}))
+        (home / "gateway.lock").unlink()
+        for _ in range(2):
+            found = gateway_of(home)
+            assert (found.state, found.pid) == ("unknown", None)
+            assert f"process {process.pid} of {home / 'gateway.pid'} is alive" in found.reason
+            (home / "gateway.lock").touch()  # as Hermes' next look makes it
+        (home / "gateway.pid").write_text(json.dumps({"pid": process.pid, "start_time": began - 1}))
+        assert gateway_of(home).state == "stopped", "another process has its number"
+
+
 def test_in_a_container_a_gateway_beside_it_holds_a_lock_that_is_not_listed(home: Path, tmp_path: Path) -> None:
     """It was said that none runs, and a lane that it has in its memory was changed as if nobody had."""
     proc = tmp_path / "proc"

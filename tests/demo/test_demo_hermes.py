@@ -18,8 +18,10 @@ from hermes_tui.demo.gateway import serving
 from hermes_tui.demo.home import DATA, environment_of, write_home
 from hermes_tui.demo.live import DemoGateway
 from hermes_tui.lifecycle.gateway.process import gateway_of
+from hermes_tui.lifecycle.keys import build_session_key
 from hermes_tui.lifecycle.lanes import board
 from hermes_tui.lifecycle.operations import Audit, Operations, Request
+from hermes_tui.lifecycle.source import SessionSource
 
 NOW = datetime(2026, 11, 21, 10, 34, tzinfo=UTC)
 GATEWAY_PID = 4100
@@ -117,6 +119,18 @@ def test_there_is_one_of_every_relation(database: apsw.Connection) -> None:
     multimodal = "SELECT content FROM messages WHERE substr(CAST(content AS BLOB), 1, 6) = x'006a736f6e3a'"
     (photo,) = _rows(database, multimodal)
     assert [part["type"] for part in json.loads(photo[0][6:])] == ["text", "image_url"]
+
+
+def test_a_message_of_each_lane_comes_to_that_lane(database: apsw.Connection) -> None:
+    # Otherwise what waits for the lane's next message waits for ever, and people write to it without end.
+    entries = [
+        json.loads(entry) for _, entry in _rows(database, "SELECT session_key, entry_json FROM gateway_routing")
+    ]
+    origins = {entry["session_key"]: entry["origin"] for entry in entries if entry.get("origin")}
+    assert len(origins) > 6
+    assert {key: build_session_key(SessionSource.from_dict(one)) for key, one in origins.items()} == {
+        key: key for key in origins
+    }
 
 
 def test_lanes_point_at_the_newest_session_of_their_place(home: Path, database: apsw.Connection) -> None:

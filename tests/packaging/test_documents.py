@@ -14,9 +14,10 @@ from msgspec import Struct
 
 import make_docs
 from hermes_tui import SessionManager, __version__
-from hermes_tui.config import Config, ContextWindow, Hector, Price
+from hermes_tui.config import Config, ContextWindow, Hector, Price, load
 from hermes_tui.tui.keymap import KEYS, key_label
 from hermes_tui.tui.themes import NO_COLOUR_THEME, THEMES
+from hermes_tui.tui.user_keymap import validate_keymap
 from session_adapters import registry
 from session_adapters.base import Environment
 from support import REPOSITORY
@@ -61,6 +62,16 @@ def test_every_key_command_and_setting_has_a_table() -> None:
 def test_every_setting_is_explained(kind: type[Struct]) -> None:
     for name in kind.__struct_fields__:
         assert re.search(rf"^\| `{name}` \| \S.{{20,}} \|$", document("docs/settings.md"), re.MULTILINE), name
+
+
+def test_the_settings_in_the_documents_can_be_used_as_they_stand(tmp_path: Path) -> None:
+    examples = re.findall(r"```toml\n(.*?)```", document("docs/settings.md"), re.DOTALL)
+    assert len(examples) > 1
+    for example in examples:
+        (tmp_path / "config.toml").write_text(example)
+        config = load(tmp_path / "config.toml")
+        assert validate_keymap(config.keymap) == []
+        assert not config.theme or config.theme in {theme.name for theme in THEMES}
 
 
 def test_every_theme_is_named() -> None:

@@ -62,6 +62,10 @@ async def test_a_title_is_typed_planned_read_back_and_taken_back(free: HermesDem
         await until(pilot, lambda: isinstance(app.screen, RenameScreen))
         field = app.screen.query_one(Input)
         assert field.value == title
+        box = app.screen.query_one(".dialog").region
+        middle = abs(box.y + box.bottom - app.screen.size.height)
+        assert box.width == 80 and middle <= 1, "in the middle, like the others"
+        assert "Rename the session" in screen_text(pilot)
         await pilot.pause(0.4)  # a key typed ahead writes nothing
         field.value = "x" * 101
         await pilot.press("enter")

@@ -31,7 +31,7 @@ from hermes_tui.tui.screens.main.screen import MainScreen
 from hermes_tui.tui.state.typed_ahead import KeyPassed, TypedAhead
 from hermes_tui.tui.state.view_state import ViewFile
 from hermes_tui.tui.themes import THEMES, has_no_colour, theme_for
-from hermes_tui.tui.user_keymap import validate_keymap
+from hermes_tui.tui.user_keymap import refusal, validate_keymap
 from hermes_tui.tui.widgets.session_list.rows import Forest
 from hermes_tui.tui.widgets.styled import LOOKS
 from hermes_tui.tui.widgets.transcript.layout.style import get_ready as ready_to_show
@@ -162,7 +162,7 @@ class HermesApp(AppActions, inherit_bindings=False):
         if self._left_early is not None:
             self.exit(return_code=self._left_early)
         if self._keymap_errors:
-            self.notify("\n".join(self._keymap_errors), severity="error", timeout=20)
+            self.notify(refusal(self._keymap_errors), severity="error", timeout=20)
         elif self.user_keymap:
             self.set_keymap(self.user_keymap)
 

@@ -15,7 +15,7 @@ from textual.keys import KEY_NAME_REPLACEMENTS, Keys, key_to_character
 from hermes_tui.tui.key_contexts import CONTEXTS, INSIDE
 from hermes_tui.tui.keymap import KEYS, Key
 
-__all__ = ["validate_keymap"]
+__all__ = ["refusal", "validate_keymap"]
 
 _MODIFIERS = {"ctrl", "shift", "alt", "super", "hyper", "meta"}
 _NAMED = {key.value for key in Keys if not key.value.startswith("<")} | set(KEY_NAME_REPLACEMENTS.values())
@@ -47,6 +47,11 @@ def validate_keymap(mapping: Mapping[str, str]) -> list[str]:
     changed = {name: key._replace(keys=mapping.get(name, key.keys)) for name, key in keys.items()}
     wrong.extend(_clashes(changed.values(), set(mapping)))
     return wrong
+
+
+def refusal(wrong: Iterable[str]) -> str:
+    """What is said of a keymap in which this is wrong, a line each."""
+    return "\n".join((*wrong, "Until that is mended, no key of the keymap counts."))
 
 
 def _clashes(keys: Iterable[Key], changed: set[str]) -> list[str]:

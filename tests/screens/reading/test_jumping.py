@@ -153,6 +153,21 @@ async def test_letters_can_be_changed(program: Program, claude_home: ClaudeHome)
         await until(pilot, lambda: toasts(pilot) == ["There is no further error above"])
 
 
+async def test_of_a_keymap_with_a_mistake_nothing_counts_and_that_is_said(
+    program: Program, claude_home: ClaudeHome
+) -> None:
+    claude_home.session("One")
+    async with program(claude_home.home, keymap={"jump.error": "x", "list.open": "enter,o"}) as pilot:
+        await until(pilot, lambda: bool(toasts(pilot)))
+        [said] = toasts(pilot)
+        assert "'o' means both list.open and list.order" in said
+        assert "no key of the keymap counts" in said
+        await pilot.press("enter")
+        await until(pilot, lambda: main_of(pilot).pane.message is not None)
+        await pilot.press("left_square_bracket", "e")
+        await until(pilot, lambda: "There is no further error above" in toasts(pilot))
+
+
 @pytest.mark.parametrize("output", ["Exit code 2\nno", {"exit_code": 2}])
 def test_a_result_without_its_call_is_a_failed_one(output: object) -> None:
     result = said("tool", tool_result=ToolResult(tool_call_id="9", output=output))

@@ -58,3 +58,16 @@ def test_a_name_that_two_sessions_share_is_refused(
     assert said.out == ""
     for path in shared:
         assert f"{path.parent.name}/shared-thread-7" in said.err
+
+
+def test_the_beginning_of_a_session_means_it_and_not_its_helper(
+    store: Callable[..., Path], tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    home = store("copilot", "home")
+    manager = SessionManager(Environment(home=home), cache_dir=tmp_path / "cache", agents=["copilot"])
+    (helper,) = (one.session_id for one in manager.list("copilot", limit=None) if ":" in one.session_id)
+    session, _, own = helper.partition(":")
+    for name, meant in ((session[:8], session), (session, session), (f"{session}:{own[:4]}", helper)):
+        assert summary_named(manager, "copilot", name).session_id == meant
+    assert execute(["--home", str(home), "sessions", "show", f"copilot:{session[:8]}"]) == 0
+    assert f"`{session}`" in capfd.readouterr().out

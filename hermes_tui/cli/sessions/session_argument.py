@@ -50,6 +50,10 @@ def _the_only(manager: SessionManager, agent: str, name: str) -> SessionSummary 
     """The only session that `name` may mean; None where there is none. Raises `SessionNotFound` where there are
     several."""
     found = manager.matches(agent, name) if name else ()
+    shortest = min((one.session_id for one in found), key=len, default="")
+    # A helper of Copilot's has the id of its session before its own: the beginning of both means the session.
+    if all(one.session_id.startswith(f"{shortest}:") for one in found if one.session_id != shortest):
+        found = [one for one in found if one.session_id == shortest]
     if len(found) > 1:
         names = ", ".join(one.session_id for one in found[:5])
         more = f" and {len(found) - 5} more" if len(found) > 5 else ""

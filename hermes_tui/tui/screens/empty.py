@@ -12,8 +12,11 @@ from hermes_tui.tui.widgets.page import Paragraph
 __all__ = ["empty_blocks"]
 
 
-def empty_blocks(places: Sequence[AgentPlace], home: str) -> list[Paragraph]:
-    """What to do first, then one entry per agent with the places that were looked at; `home` is written `~`."""
+def empty_blocks(places: Sequence[AgentPlace], home: str | None) -> list[Paragraph]:
+    """What to do first, then one entry per agent with the places that were looked at; `home` is written `~`.
+
+    None where another home was named: to whoever reads it, `~` is their own."""
+    own = f"^{re.escape(home.rstrip('/'))}(?=/|$)" if home is not None else "(?!)"
     blocks = [
         Paragraph(),
         Paragraph("No sessions here yet", style="heading"),
@@ -25,11 +28,7 @@ def empty_blocks(places: Sequence[AgentPlace], home: str) -> list[Paragraph]:
     ]
     column = max((len(place.label) for place in places), default=0) + 2
     for place in places:
-        roots = [
-            re.sub(f"^{re.escape(home.rstrip('/'))}(?=/|$)", "~", str(root.path))
-            + " (no session in it)" * root.exists
-            for root in place.roots
-        ]
+        roots = [re.sub(own, "~", str(root.path)) + " (no session in it)" * root.exists for root in place.roots]
         text = ", ".join(dict.fromkeys(roots)) or "nowhere: its adapter cannot be used"
         blocks.append(Paragraph(safe(text), label=safe(place.label), indent=1, column=column, style="faint"))
     blocks += [

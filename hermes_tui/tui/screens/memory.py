@@ -86,7 +86,9 @@ class MemoryScreen(FullScreen[None]):
         if not self.is_left:
             home = str(self._program.manager.environment.home)
             blocks = [*self._layers, Paragraph(), *self._points]
-            self.query_one(Page).show([one._replace(text=one.text.replace(home, "~")) for one in blocks])
+            if not self._program.named_home:  # `~` is the reader's own
+                blocks = [one._replace(text=one.text.replace(home, "~")) for one in blocks]
+            self.query_one(Page).show(blocks)
 
     async def _read_layers(self) -> None:
         self._layers = await self._told(partial(_layers, self._program, self._summary))

@@ -17,8 +17,10 @@ from textual.pilot import Pilot
 from textual.screen import ModalScreen
 
 from claude_lines import ClaudeHome
+from hermes_tui.config import Config
 from hermes_tui.sessions.catalogue.catalogue import Catalogue
 from hermes_tui.sessions.catalogue.snapshot import Snapshot
+from hermes_tui.sessions.manager import SessionManager
 from hermes_tui.tui.app import HermesApp
 from hermes_tui.tui.screens.help import HelpScreen
 from hermes_tui.tui.screens.main.screen import MainScreen
@@ -27,6 +29,7 @@ from hermes_tui.tui.widgets.line import Line
 from hermes_tui.tui.widgets.search_box import LONGEST
 from hermes_tui.tui.widgets.session_list.rows import Forest
 from pilots import main_of, screen_text, toasts, until
+from session_adapters.base import Environment
 from session_adapters.transcript import Transcript
 
 Program = Callable[..., AbstractAsyncContextManager[Pilot[None]]]
@@ -288,6 +291,17 @@ async def test_an_empty_machine_says_where_it_looked(program: Program, tmp_path:
         await until(pilot, lambda: "1 session" in screen_text(pilot))
         assert "No sessions here yet" not in screen_text(pilot)
         assert here(pilot) == "x" and main_of(pilot).focused is main_of(pilot).sessions
+
+
+async def test_of_another_home_the_whole_path_is_said(tmp_path: Path) -> None:
+    home = tmp_path / "them"
+    home.mkdir()
+    manager = SessionManager(Environment(home=home), cache_dir=tmp_path / "cache")
+    app = HermesApp(manager, Config(), named_home=home)
+    async with app.run_test(size=(240, 48)) as pilot:
+        await until(pilot, lambda: "No sessions here yet" in screen_text(pilot))
+        assert f"{home}/.claude" in screen_text(pilot)
+        assert "~/.claude" not in screen_text(pilot), "that is the reader's own"
 
 
 async def test_a_session_that_cannot_be_opened_says_why(program: Program, claude_home: ClaudeHome) -> None:

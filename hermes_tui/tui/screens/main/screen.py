@@ -127,7 +127,8 @@ class MainScreen(CurrentSize[None]):
         nothing = not snapshot.sessions
         self.set_class(nothing, "-empty")
         if nothing and snapshot.places:
-            home = str(self.parts.program.manager.environment.home)
+            program = self.parts.program
+            home = None if program.named_home else str(program.manager.environment.home)
             self.parts.empty.show(empty_blocks(snapshot.places, home))
         self.sessions.set_forest(forest)
         self.search.sessions_changed()

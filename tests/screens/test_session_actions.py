@@ -132,6 +132,17 @@ async def test_keys_typed_ahead_write_nothing(
         assert written_to(isolated_home) == []
 
 
+async def test_another_format_leaves_the_cursor_behind_the_name(program: Program, claude_home: ClaudeHome) -> None:
+    claude_home.session("Alone")
+    async with program(claude_home.home) as pilot:
+        screen = await dialog(pilot)
+        box = screen.query_one("#file", Input)
+        await pilot.press("right", "down", "down", "down", "down")
+        assert pilot.app.focused is box and box.value.endswith(".html")
+        await pilot.press("ctrl+u", *"talk.html")
+        assert box.value == "talk.html"
+
+
 @pytest.mark.parametrize("size", [(80, 24), (40, 15)])
 async def test_the_dialogs_fit(program: Program, claude_home: ClaudeHome, size: tuple[int, int]) -> None:
     claude_home.session("A rather long title of a session about many things " * 3)

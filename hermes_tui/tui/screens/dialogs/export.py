@@ -162,6 +162,7 @@ class ExportScreen(Dialog[ExportChoice]):
             box.value = self._suggested
         elif not self._others and wish.form != self._form and box.value.endswith(SUFFIXES[self._form]):
             box.value = box.value.removesuffix(SUFFIXES[self._form]) + SUFFIXES[wish.form]
+        box.cursor_position = len(box.value)  # before a longer ending ctrl+u would leave the rest of it
         self._form = wish.form
         self._show_command()
 

@@ -7,7 +7,11 @@ from datetime import date
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
+from textual.keys import key_to_character
+from textual.widgets import Input, TextArea
+
 from hermes_tui.display import safe
+from hermes_tui.tui.keymap import key_label
 from hermes_tui.tui.program import Program
 from hermes_tui.tui.themes import NO_COLOUR_THEME, THEMES
 
@@ -103,6 +107,13 @@ class AppActions(Program, inherit_bindings=False):
         elif not self._is_back_at(ProblemsScreen):
             labels = {name: label.label for name, label in self.manager.labels.items()}
             self.push_screen(ProblemsScreen(problems, labels))
+
+    def action_help_quit(self) -> None:
+        """Say which key ends the program where one is. Textual's own says so in markup, which notices do not heed."""
+        keys = [key for key, one in self.active_bindings.items() if one.binding.action == "quit"]
+        typing = isinstance(self.focused, Input | TextArea)
+        if keys := [key for key in keys if not typing or key_to_character(key) is None]:
+            self.notify(f"{key_label(min(keys, key=len))} quits the program")
 
     def action_cost(self) -> None:
         """What sessions cost; the sessions behind a line of it are shown in the list."""

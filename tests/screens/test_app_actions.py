@@ -20,6 +20,17 @@ from pilots import main_of, screen_text, toasts, until
 Program = Callable[..., AbstractAsyncContextManager[Pilot[None]]]
 
 
+async def test_ctrl_c_says_which_key_quits_where_it_is_pressed(program: Program, claude_home: ClaudeHome) -> None:
+    claude_home.session("One")
+    async with program(claude_home.home, keymap={"app.quit": "Q"}) as pilot:
+        await pilot.press("ctrl+c")
+        assert toasts(pilot) == ["Q quits the program"]
+        await pilot.press("slash", "ctrl+c")  # in the box it would be typed
+        assert toasts(pilot)[-1] == "ctrl+q quits the program"
+        await pilot.press("escape", "A", "ctrl+c")
+        assert "Q quits the program" in toasts(pilot)
+
+
 async def test_problems_are_counted_and_shown(program: Program, claude_home: ClaudeHome) -> None:
     path = claude_home.session("Damaged")
     async with program(claude_home.home) as pilot:

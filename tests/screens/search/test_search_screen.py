@@ -148,9 +148,18 @@ async def test_nothing_found_says_what_was_searched(program: Program, claude_hom
         assert 'Nothing found for "purple heron" since:7d' in text
         assert "0 of 3 sessions" in text
         assert "in 3 sessions of 1 agent" in text
-        assert "without quotation marks" in text and "fewer filters" in text
+        assert "without quotation marks" in text and "fewer filters" in text and "dock*" in text
         await pilot.press("enter", "enter", "n", "j", "tab")
         assert main.is_attached and not main.parts.is_reading
+
+
+async def test_filters_alone_get_no_advice_about_words(program: Program, claude_home: ClaudeHome) -> None:
+    talk(claude_home)
+    async with program(claude_home.home, size=(120, 30)) as pilot:
+        await search(pilot, "is:error agent:claude")
+        text = screen_text(pilot)
+        assert "Nothing found for is:error agent:claude" in text
+        assert "fewer filters" in text and "beginning of a word" not in text
 
 
 async def test_help_in_the_box_tells_what_can_be_searched_for(program: Program, claude_home: ClaudeHome) -> None:

@@ -251,7 +251,8 @@ def nothing_rows(query: Query, searched: str, width: int, instead: str = "") -> 
         advice.append("the words without quotation marks: they need not stand together then")
     if sum(part.kind == "word" for part in query.parts) > 1:
         advice.append("fewer words, or OR between them: all must be said in one message")
-    advice.append("the beginning of a word and a star: dock*")
+    if kinds != {"filter"}:
+        advice.append("the beginning of a word and a star: dock*")
     return _text_rows([*said, *(f"Try {one}" for one in advice)], width)
 
 

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 __all__ = [
     "FileLock",
+    "booted_at",
     "file_locks",
     "flocks",
     "has_flock",
@@ -83,10 +84,15 @@ def start_ticks(proc: Path, pid: int) -> int | None:
 def started_at(proc: Path, pid: int) -> float | None:
     """When a process began, seconds since the epoch: `start_ticks` after the boot time, which is a
     whole second: up to a second too early. None for one that is gone."""
-    ticks = start_ticks(proc, pid)
+    ticks, boot = start_ticks(proc, pid), booted_at(proc)
+    return None if ticks is None or boot is None else boot + ticks / os.sysconf("SC_CLK_TCK")
+
+
+def booted_at(proc: Path) -> int | None:
+    """When the machine was started, seconds since the epoch; None where nothing says so."""
     try:
-        boot = next(line for line in (proc / "stat").read_text().splitlines() if line.startswith("btime "))
-        return None if ticks is None else int(boot.split()[1]) + ticks / os.sysconf("SC_CLK_TCK")
+        line = next(line for line in (proc / "stat").read_text().splitlines() if line.startswith("btime "))
+        return int(line.split()[1])
     except (OSError, ValueError, IndexError, StopIteration):
         return None
 

@@ -32,6 +32,7 @@ from typing import Any, NamedTuple, Self
 
 from oracle.gateway_peers import Bridge, Model, words_in
 from oracle.hermes import oracle_python
+from session_adapters.proc import is_nested
 
 __all__ = ["GatewayError", "RealGateway", "Reply", "direct_lane", "group_lane"]
 
@@ -209,6 +210,8 @@ class RealGateway:
     def kill(self) -> None:
         """End it as a crash does: nothing more is written."""
         self._end(signal.SIGKILL)
+        if is_nested(Path("/proc")):  # as our program asks for there, where it cannot tell who else holds the lock
+            (self.store / "gateway.pid").unlink(missing_ok=True)
 
     def _end(self, how: signal.Signals) -> None:
         process, self._process = self._process, None

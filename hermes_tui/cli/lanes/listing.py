@@ -73,8 +73,8 @@ def show(context: click.Context, key: str, profile: str | None, as_json: bool) -
     else:
         stdout.write("".join(f"{line}\n" for line in lane_lines(lane, turn, now)))
     # Without its database the lane has no messages, and no tokens, that could be counted.
-    profile_ = next(one for one in board.profiles if one.name == lane.profile)
-    for said in (*profile_.notes, *profile_.problems):
+    store = next(one for one in board.profiles if one.name == lane.profile)
+    for said in (*store.notes, *store.problems):
         stderr.say(f"hermes-tui: {said}")
 
 

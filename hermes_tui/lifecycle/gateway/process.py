@@ -16,7 +16,7 @@ from typing import Any, Literal
 import msgspec
 
 from session_adapters.model import JsonRecord
-from session_adapters.proc import file_locks, has_flock, is_nested, start_ticks, started_at
+from session_adapters.proc import booted_at, file_locks, has_flock, is_nested, start_ticks, started_at
 from session_adapters.reading.files import read_small
 from session_adapters.reading.folders import is_new
 from session_adapters.times import from_epoch
@@ -149,13 +149,20 @@ def _without_lock(home: Path, proc: Path) -> Gateway:
         record = _PidRecord(pid=0)
     if record.start_time is not None and record.start_time == start_ticks(proc, record.pid):
         reason = f"process {record.pid} of {path} is alive, and its gateway.lock was taken away; restart the gateway"
-    elif is_nested(proc) and path.exists():
+    elif is_nested(proc) and _was_written_since(booted_at(proc), path):
         # What is left of one that was killed looks the same in a container as what one beside it has.
         reason = (
             f"locks held outside of this container are not listed in it, and there is a {path}; look from where the"
             " gateway runs, or, if none does, move that file away"
         )
     return Gateway(home=str(home), state="unknown" if reason else "stopped", reason=reason)
+
+
+def _was_written_since(boot: int | None, path: Path) -> bool:
+    try:
+        return path.stat().st_mtime >= (boot or 0)
+    except OSError:
+        return False
 
 
 def gateway_for(home: Path, profile: str, root: Path | None, proc: Path = Path("/proc")) -> Gateway:

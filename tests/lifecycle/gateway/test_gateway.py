@@ -8,6 +8,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
@@ -54,6 +55,13 @@ def test_no_gateway_ever(tmp_path: Path) -> None:
     assert gateway_of(tmp_path).state == "stopped"
 
 
+@pytest.fixture
+def outermost(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where the tests run in a container, whose locks tell less."""
+    monkeypatch.setattr("hermes_tui.lifecycle.gateway.process.is_nested", lambda proc: False)
+
+
+@pytest.mark.usefixtures("outermost")
 def test_a_lock_file_left_behind_is_no_gateway(home: Path) -> None:
     (home / "gateway.pid").write_text(json.dumps({"pid": os.getpid()}))  # pid reused by somebody else
     (home / "gateway_state.json").write_text(json.dumps({"gateway_state": "running", "pid": os.getpid()}))
@@ -71,6 +79,7 @@ def test_a_lock_is_moved_away_of_no_gateway_that_runs(home: Path, monkeypatch: p
     assert "move it away" not in said and said.endswith("run this as the one whose it is")
 
 
+@pytest.mark.usefixtures("outermost")
 def test_a_gateway_whose_lock_was_taken_away_may_run(home: Path) -> None:
     """As by somebody who took it for a stale one: it was said that none runs, while one had all lanes in memory."""
     with held(home / "gateway.lock") as process:
@@ -98,6 +107,10 @@ def test_in_a_container_a_gateway_beside_it_holds_a_lock_that_is_not_listed(home
     found = gateway_of(home, proc)
     assert (found.state, found.pid) == ("unknown", None)
     assert f"there is a {home / 'gateway.pid'}; look from where the gateway runs" in found.reason
+    (proc / "stat").write_text(f"cpu 1\nbtime {int(time.time()) + 60}\n")
+    assert gateway_of(home, proc).state == "stopped", "it was written before the machine was started"
+    (proc / "stat").write_text("cpu 1\nbtime 60\n")
+    assert gateway_of(home, proc).state == "unknown"
     namespace.unlink()
     namespace.symlink_to("pid:[4026531836]")
     assert gateway_of(home, proc).state == "stopped", "outside all locks are listed"

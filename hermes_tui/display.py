@@ -28,6 +28,7 @@ __all__ = [
     "safe",
     "size",
     "until",
+    "with_tilde",
 ]
 
 APART = {"rewound": "taken back", "compacted": "compacted", "branch": "on another branch"}
@@ -117,6 +118,13 @@ def compact(text: str, length: int = 400) -> str:
 
 
 # Figures ---------------------------------------------------------------------------------------------------------
+
+
+def with_tilde(text: str, home: str | None) -> str:
+    """The text with that home written `~` wherever a path begins with it; as it is where the home is None or `/`."""
+    if home is None or not (home := home.rstrip("/")):
+        return text
+    return re.sub(rf"(?<![\w./~-]){re.escape(home)}(?![\w-]|\.\w)", "~", text)
 
 
 def age(moment: datetime | None, now: datetime) -> str:

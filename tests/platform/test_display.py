@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hermes_tui.display import age, count, duration, money, priced, safe, size, until
+from hermes_tui.display import age, count, duration, money, priced, safe, size, until, with_tilde
 from session_adapters.model import EPOCH, Cost
 
 NOW = datetime(2026, 11, 21, 10, 0, tzinfo=UTC)
@@ -172,3 +172,18 @@ def test_duration_and_size() -> None:
     assert duration(timedelta(minutes=5, seconds=10)) == "5m 10s"
     assert duration(timedelta(0)) == "0s"
     assert (size(812), size(1200), size(31_000_000), size(4_000_000_000)) == ("812 B", "1.2 kB", "31 MB", "4.0 GB")
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("/root", "~"),
+        ("/root/.claude, /root/x", "~/.claude, ~/x"),
+        ("it is in /root. And in (/root)", "it is in ~. And in (~)"),
+        ("/rootfs /root.d /root-a /srv/root ~/root", "/rootfs /root.d /root-a /srv/root ~/root"),
+        ("/srv/root/x //root", "/srv/root/x //root"),
+    ],
+)
+def test_a_home_is_written_as_a_tilde_where_a_path_begins(text: str, told: str) -> None:
+    assert with_tilde(text, "/root") == with_tilde(text, "/root/") == told
+    assert with_tilde(text, None) == with_tilde(text, "/") == text

@@ -101,7 +101,7 @@ async def test_the_help_lists_no_key_that_another_takes(program: Program, claude
         await pilot.press("f1")
         await until(pilot, lambda: isinstance(pilot.app.screen, HelpScreen))
         text = pilot.app.screen.query_one(Page).text
-        assert "q                 Quit" in text and "Back to the sessions" not in text
+        assert "q                 Quit" in text and "Back to where you were" not in text
         await pilot.press("escape", "slash")
         await until(pilot, lambda: main_of(pilot).is_current and pilot.app.screen.focused is main_of(pilot).box)
         await pilot.press("f1")

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
-from hermes_tui.display import safe
+from hermes_tui.display import safe, with_tilde
 from hermes_tui.sessions.catalogue.snapshot import AgentPlace
 from hermes_tui.tui.widgets.page import Paragraph
 
@@ -16,7 +15,6 @@ def empty_blocks(places: Sequence[AgentPlace], home: str | None) -> list[Paragra
     """What to do first, then one entry per agent with the places that were looked at; `home` is written `~`.
 
     None where another home was named: to whoever reads it, `~` is their own."""
-    own = f"^{re.escape(home.rstrip('/'))}(?=/|$)" if home is not None else "(?!)"
     blocks = [
         Paragraph(),
         Paragraph("No sessions here yet", style="heading"),
@@ -28,7 +26,7 @@ def empty_blocks(places: Sequence[AgentPlace], home: str | None) -> list[Paragra
     ]
     column = max((len(place.label) for place in places), default=0) + 2
     for place in places:
-        roots = [re.sub(own, "~", str(root.path)) + " (no session in it)" * root.exists for root in place.roots]
+        roots = [with_tilde(str(root.path), home) + " (no session in it)" * root.exists for root in place.roots]
         text = ", ".join(dict.fromkeys(roots)) or "nowhere: its adapter cannot be used"
         blocks.append(Paragraph(safe(text), label=safe(place.label), indent=1, column=column, style="faint"))
     blocks += [

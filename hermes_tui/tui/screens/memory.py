@@ -12,7 +12,7 @@ from textual.app import ComposeResult
 from textual.widgets import Input
 
 from hermes_tui.cells import fit
-from hermes_tui.display import compact, counted, safe
+from hermes_tui.display import compact, counted, safe, with_tilde
 from hermes_tui.errors import HermesTuiError
 from hermes_tui.platform.daemon_call import in_thread
 from hermes_tui.tui.keymap import bindings
@@ -84,11 +84,10 @@ class MemoryScreen(FullScreen[None]):
 
     def _show(self) -> None:
         if not self.is_left:
-            home = str(self._program.manager.environment.home)
-            blocks = [*self._layers, Paragraph(), *self._points]
-            if not self._program.named_home:  # `~` is the reader's own
-                blocks = [one._replace(text=one.text.replace(home, "~")) for one in blocks]
-            self.query_one(Page).show(blocks)
+            # `~` is the reader's own.
+            home = None if self._program.named_home else str(self._program.manager.environment.home)
+            blocks = (*self._layers, Paragraph(), *self._points)
+            self.query_one(Page).show([one._replace(text=with_tilde(one.text, home)) for one in blocks])
 
     async def _read_layers(self) -> None:
         self._layers = await self._told(partial(_layers, self._program, self._summary))

@@ -34,6 +34,8 @@ __all__ = ["Monitor"]
 
 _RECENT = timedelta(days=2)
 """Sessions that nobody has open are looked at if they changed since then, and nobody has seen it."""
+_BEFORE_FIRST = timedelta(hours=1)
+"""What changed before the first run counts as seen, but for what went wrong within this time before it."""
 _SETTLES = 5.0
 """Seconds after a change in which a record is read again: a log beside it may come later."""
 _SOON, _LATER, _RARELY = 2.0, 15.0, 60.0
@@ -131,6 +133,7 @@ class Monitor:
         runs = {*processes, *(key for key, lane in lanes.items() if lane.is_busy)}
         wanted: list[tuple[SessionSummary, bool]] = []
         ended: set[str] = set()
+        before: set[str] = set()
         all_unread: dict[str, float] = {}
         for session in snapshot.sessions:
             if session.gone or session.kind == "subagent" or session.agent == unknown:
@@ -143,7 +146,10 @@ class Monitor:
             if key in self._running and key not in runs and not unread:
                 ended.add(key)
             tells = unread or key in runs or session.waits
-            if len(wanted) < _MOST and (key in processes or key in ended or (recent and tells)):
+            tells = key in processes or key in ended or (recent and tells)
+            if not tells and key not in seen and began - _BEFORE_FIRST.total_seconds() < at <= began:
+                before.add(key)
+            if len(wanted) < _MOST and (tells or key in before):
                 wanted.append((session, unread))
         panes = self._list_panes() if processes else ()
         stores = Counter(one.path for one in snapshot.sessions if one.kind != "subagent")
@@ -167,6 +173,8 @@ class Monitor:
         self._known = {key: known for key, known in self._known.items() if key in kept}
         there = {(pane.socket, pane.id) for pane in panes}
         self._titles = {which: title for which, title in self._titles.items() if which in there}
+        # Who has just begun to look is told what went wrong, and not what else there was.
+        found = [one for one in found if one and (one.state.needs_person or one.session.unified_id not in before)]
         known = self._with_ended(found, ended, all_unread)
         if lanes:
             from hermes_tui.attention.lanes import no_more_than_run

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import time
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -140,3 +141,22 @@ def test_an_answer_in_a_lane_needs_nobody_once_the_lane_has_left_it(tmp_path: Pa
     assert operations.apply(operations.plan(Request(kind="reset", key=DISCORD))).state == "done"
     assert demo.entry(DISCORD)["session_id"] not in name
     assert said() == "idle"
+
+
+def test_what_went_wrong_right_before_the_first_run_is_told(tmp_path: Path) -> None:
+    """Whoever installs it because something is wrong was told that nothing needs them. What was done is no news."""
+    made, now = ClaudeHome(tmp_path / "home"), time.time()
+    keys: dict[str, str] = {}
+    for name, last, ago in (("cut", "user", 600), ("cut long ago", "user", 7200), ("done", "assistant", 600)):
+        made.start = datetime.fromtimestamp(now - ago - 200, UTC)
+        path = made.session(name)
+        made.say(path, last, "Go on")
+        os.utime(path, (now - ago, now - ago))
+        keys[f"claude:{path.stem}"] = name
+    manager = SessionManager(Environment(home=made.home), cache_dir=tmp_path / "cache", agents=("claude",))
+    marks = MarkStore(tmp_path / "marks.db", now=lambda: now)
+    monitor = Monitor(manager, marks, panes=lambda: (), now=lambda: now + 60)
+    (found,) = monitor.look(manager.catalogue.refresh()).by_session.values()
+    assert (keys[found.session.unified_id], found.state.word, found.unread) == ("cut", "gone", False)
+    marks.see(found.session.unified_id, found.session.updated_at)
+    assert monitor.look(manager.catalogue.snapshot).by_session == {}

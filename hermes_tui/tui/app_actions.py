@@ -140,7 +140,8 @@ class AppActions(Program, inherit_bindings=False):
             if rank is not None:
                 while self.screen is not self.main:
                     self.screen.dismiss(None)
-                self.main.show_only(filter_text(rank), rank.sessions, lambda: self._show_costs(rank))
+                text = filter_text(rank, screen.first_day)
+                self.main.show_only(text, rank.sessions, lambda: self._show_costs(rank))
 
         version = lambda: self.main.snapshot.version  # noqa: E731
         chose = lambda span: self.remember(span=span)  # noqa: E731

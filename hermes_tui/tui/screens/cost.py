@@ -87,6 +87,12 @@ class CostScreen(FullScreen[Rank | None]):
         if not self._clock.is_fixed:
             self.set_interval(LOOK_AGAIN, self._begin)
 
+    @property
+    def first_day(self) -> date | None:
+        """The local day from which on is shown what was spent; None for all time."""
+        found = self.overview
+        return None if found is None or found.span == "all time" or not found.days else found.days[0][0]
+
     # Data --------------------------------------------------------------------------------------------------
 
     def _begin(self) -> None:
@@ -201,12 +207,13 @@ def span_of(said: str) -> Span:
     return next((span for span in SPANS if span == said), "30 days")
 
 
-def filter_text(rank: Rank) -> str:
-    """The sessions behind a rank, in the words of the search grammar."""
+def filter_text(rank: Rank, first: date | None = None) -> str:
+    """The sessions behind a rank, in the words of the search grammar; `first`: the day from which on it counts."""
     if rank.kind in ("branch", "lane"):
         return f"{rank.kind} {safe(rank.label)}"
     name = {"agent": "agent", "model": "model", "project": "cwd", "session": "id"}[rank.kind]
-    return f"{name}:{as_typed(safe(rank.key))}"
+    since = f" since:{first}" if first is not None and rank.kind != "session" else ""
+    return f"{name}:{as_typed(safe(rank.key))}{since}"
 
 
 def _money(figure: Figure) -> str:

@@ -355,7 +355,8 @@ def test_hostile_names_reach_nothing() -> None:
     found = Overview(ranks={"model": (rank,)}, unpriced=("\x1b]0;x\x07",), unpriced_tokens=3, whole=Figure(1.0, True))
     text = "\n".join(row.text for row in cost_rows(found, {})) + filter_text(rank)
     assert "\x1b" not in text and "\u202e" not in text and "\x07" not in text
-    assert filter_text(rank).startswith('model:"')
+    assert filter_text(rank).startswith('model:"') and "since" not in filter_text(rank)
+    assert filter_text(rank, date(2026, 11, 1)) == f"{filter_text(rank)} since:2026-11-01"
     assert title_parts(found)[0][-1][0] == "~1.00"
 
 
@@ -459,3 +460,15 @@ async def test_the_days_that_were_chosen_hold_for_chart_and_rankings_and_are_kep
         for kind in ("agent", "model", "session"):
             assert sum(rank.figure.usd for rank in found.ranks[kind]) == pytest.approx(usd), kind
         assert app.view.span == span
+        # What the list is narrowed to says so, also when it is typed on.
+        wanted = {one.rpartition(":")[2] for one in found.ranks["project"][0].sessions}
+        key, first = found.ranks["project"][0].key, "" if span == "all time" else f" since:{found.days[0][0]}"
+        await pilot.press("tab", "tab", "enter")
+        await until(pilot, lambda: app.screen is app.main)
+
+        def shown() -> set[str]:
+            return {row.conversation.tip.session_id for row in app.main.sessions.rows if row.conversation is not None}
+
+        assert (app.main.box.value, shown()) == (f"cwd:{key}{first}", wanted)
+        await pilot.press("slash", "end", "space")
+        await until(pilot, lambda: app.main.box.value.endswith(" ") and shown() == wanted)

@@ -22,10 +22,10 @@ class Hashes:
 
     __slots__ = ("_fresh", "_settled")
 
-    def __init__(self, found: Iterable[int] = ()) -> None:
-        self._settled = array("q")
-        """In order, as are the fresh ones. Never changed: a copy may have it, too."""
-        self._fresh = array("q")
+    def __init__(self, found: Iterable[int] = (), before: tuple[array[int], array[int]] | None = None) -> None:
+        """`before`: what another one has."""
+        # Both in order. The first is never changed: a copy may have it, too.
+        self._settled, self._fresh = before or (array("q"), array("q"))
         self.update(found)
 
     def __contains__(self, one: int) -> bool:
@@ -53,9 +53,7 @@ class Hashes:
 
     def copy(self) -> Hashes:
         """Another one, to which others may be added."""
-        other = Hashes()
-        other._settled, other._fresh = self._settled, self._fresh[:]
-        return other
+        return Hashes(before=(self._settled, self._fresh[:]))
 
     def _settle(self, some: Sequence[int]) -> None:
         # A list of all, to sort, would take five times as much as they do.

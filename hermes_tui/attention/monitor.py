@@ -145,8 +145,8 @@ class Monitor:
             recent = at > now - _RECENT.total_seconds()
             if key in self._running and key not in runs and not unread:
                 ended.add(key)
-            tells = unread or key in runs or session.waits
-            tells = key in processes or key in ended or (recent and tells)
+            is_news = unread or key in runs or session.waits
+            tells = key in processes or key in ended or (recent and is_news)
             if not tells and key not in seen and began - _BEFORE_FIRST.total_seconds() < at <= began:
                 before.add(key)
             if len(wanted) < _MOST and (tells or key in before):

@@ -166,13 +166,12 @@ class _Memory(_Clock):
 
     def row(self, cursor: apsw.Cursor, row: R) -> R:
         """Called for each row."""
-        self._processor += ROW_SECONDS
         self._left -= sum([len(value) for value in row if value.__class__ in _LONG])
         if self._left < 0:
             self._left = _BETWEEN
             if _peak() - self._start > GROWTH_LIMIT:
                 raise DatabaseUnreadable("there is more in it than fits into memory at once")
-        return row
+        return super().row(cursor, row)
 
 
 def held(rows: Iterable[R]) -> list[R]:

@@ -226,9 +226,9 @@ class UnitTranscript(Transcript, Generic[U]):
     def _read_before(self, reader: UnitReader[U]) -> bool:
         """Put the page before in front; False when the loaded part is not where it was."""
         most = len(self._units) + NEW_ROWS + self._page + 1
-        units = [] if self.is_cut else reader.units(most)
         # The last units do where the loaded ones and a page before them are among them.
-        if (self._place(units, 0) <= self._page and len(units) >= most) or self.is_cut:
+        units = [] if self.is_cut else reader.units(most)
+        if self.is_cut or (len(units) >= most and self._place(units, 0) <= self._page):
             units = reader.units()
         stop = self._place(units, 0) if self._units else len(units)
         if stop < 0:

@@ -57,8 +57,8 @@ class _PidRecord(msgspec.Struct):
     """The body of `gateway.pid` and `gateway.lock`."""
 
     pid: int
-    start_time: int | None = None
-    """As `start_ticks`."""
+    start_time: Any = None
+    """As `start_ticks`, where it is that: nothing else of the record hangs on it."""
 
 
 class _StateRecord(msgspec.Struct):
@@ -142,12 +142,8 @@ def _without_lock(home: Path, proc: Path) -> Gateway:
     """Of a home whose lock is not seen to be held. Stopped, unless a gateway may run all the same: one that ends in
     order takes its pid file away."""
     path = home / "gateway.pid"
-    reason = ""
-    try:
-        record = msgspec.json.decode(read_small(path, limit=65536), type=_PidRecord)
-    except (OSError, ValueError, RecursionError):
-        record = _PidRecord(pid=0)
-    if record.start_time is not None and record.start_time == start_ticks(proc, record.pid):
+    record, reason = _record_in(path), ""
+    if record is not None and record.start_time is not None and record.start_time == start_ticks(proc, record.pid):
         reason = f"process {record.pid} of {path} is alive, and its gateway.lock was taken away; restart the gateway"
     elif is_nested(proc) and _was_written_since(booted_at(proc), path):
         # What is left of one that was killed looks the same in a container as what one beside it has.
@@ -203,12 +199,16 @@ def file_faults(home: Path) -> Iterator[str]:
 
 def _named_pid(home: Path) -> int | None:
     """The pid that the gateway wrote down, in its pid file or else in the lock file."""
-    for name in ("gateway.pid", "gateway.lock"):
-        try:
-            return msgspec.json.decode(read_small(home / name, limit=65536), type=_PidRecord).pid
-        except (OSError, ValueError, RecursionError):
-            continue  # an old version, or one that is just writing it
-    return None
+    record = _record_in(home / "gateway.pid") or _record_in(home / "gateway.lock")
+    return None if record is None else record.pid
+
+
+def _record_in(path: Path) -> _PidRecord | None:
+    """None also where an old version wrote another thing, or the file is just being written."""
+    try:
+        return msgspec.json.decode(read_small(path, limit=65536), type=_PidRecord)
+    except (OSError, ValueError, RecursionError):
+        return None
 
 
 def _is_halted(proc: Path, pid: int) -> bool:

@@ -152,8 +152,10 @@ class Indexer:
         return fresh, changed, started
 
     def _read_once(self, source: Source) -> bool:
-        if source.size <= ONCE or source.session_id:
-            return source.size > ONCE
+        if source.size <= ONCE:
+            return False
+        if source.session_id:
+            return True
         try:
             return self._adapters.get(source.agent).has_index
         except AdapterBroken:  # reading it says so

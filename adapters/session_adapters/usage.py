@@ -112,7 +112,7 @@ class CallPack(Struct, frozen=True, array_like=True, gc=False):
 Packed = tuple[CallPack, ...]
 Counted = tuple[Sequence[SessionSummary], Iterable[CallPack] | None]
 """The sessions in a source, exact, and every call of theirs; None where those are asked for by session."""
-_PACK = 128
+_PACK = 64
 """Calls that are packed together."""
 _ENCODE = msgpack.Encoder().encode
 _DECODE = msgpack.Decoder(list[Usage]).decode

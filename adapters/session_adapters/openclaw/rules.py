@@ -19,7 +19,7 @@ from session_adapters.text import one_line
 from session_adapters.times import parse_seconds
 from session_adapters.tree.file import Shown, TreeFile, TreeShape
 from session_adapters.tree.messages import entry_time
-from session_adapters.tree.paths import TreeNode
+from session_adapters.tree.nodes import TreeNode
 from session_adapters.tree.records import SPOKEN, TreeEntry
 from session_adapters.tree.summary import TreeCounts
 

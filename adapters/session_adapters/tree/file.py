@@ -21,7 +21,8 @@ from session_adapters.reading.files import open_file, read_at
 from session_adapters.reading.lines import Line, line_start, lines
 from session_adapters.times import parse_seconds
 from session_adapters.tree.messages import messages_of
-from session_adapters.tree.paths import Tree, TreeNode
+from session_adapters.tree.nodes import TreeNode
+from session_adapters.tree.paths import Tree
 from session_adapters.tree.records import ENTRIES, SHAPES, SPOKEN, Shape, TreeEntry, is_speaker
 
 __all__ = ["Shown", "Spot", "Spots", "TreeFile", "TreeShape", "TreeStore", "is_record"]
@@ -113,8 +114,6 @@ class TreeShape:
             node_id, parent = f"v1-{number}", self._previous
         else:
             node_id, parent = record.id, record.parent_id
-            if parent == self._previous:
-                parent = self._previous  # one text for both, in a session without branches half of all
         self._previous = node_id
         if record.type == "label" and record.target_id:
             self.labels[record.target_id] = record.label or ""
@@ -149,7 +148,7 @@ class TreeShape:
         nodes = self.tree.nodes
         self.tree = Tree()
         if len(nodes):
-            self.tree.add(nodes[-1])
+            self.tree.add(nodes[len(nodes) - 1])
         self.labels.clear()
 
     def show(self, entry: TreeEntry, node_id: str) -> Shown:

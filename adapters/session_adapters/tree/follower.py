@@ -48,7 +48,7 @@ class BranchFollower:
             raise Rewritten("it is not what was read with more behind it")
         at = len(store.tree)
         store.read()
-        fresh = store.tree.nodes.ids[at:]
+        fresh = [store.tree.nodes.ids[index] for index in range(at, len(store.tree))]
         ids = set(map(hash, fresh))
         if len(ids) < len(fresh) or any(one in self._ids for one in ids) or not goes_on(store, at):
             raise Rewritten("it goes on from another place")

@@ -9,55 +9,20 @@ ids may occur twice, there may be several roots. Every walk ends, and none is re
 
 from __future__ import annotations
 
-import math
 from array import array
-from collections.abc import Iterator
-from typing import NamedTuple
+from collections.abc import Sequence
+from contextlib import suppress
 
-__all__ = ["Nodes", "Tree", "TreeNode", "common_prefix"]
+from session_adapters.growing.hashes import Hashes
+from session_adapters.tree.nodes import Nodes, TreeNode
 
+__all__ = ["Tree", "common_prefix"]
 
-class TreeNode(NamedTuple):
-    """One record of the tree."""
+_FEW = 16
+"""So many ids are looked for in all of them: objects for each would take three times as much as they do."""
 
-    id: str
-    parent: str | None
-    spoken: bool = True
-    """It shows in the conversation; records of settings, names and labels do not."""
-    time: float | None = None
-    """Seconds since the epoch."""
-
-
-class Nodes:
-    """Those of a tree, by their index: in columns, for an object for each would be kept as long as the session."""
-
-    def __init__(self) -> None:
-        self.ids: list[str] = []
-        self.parents: list[str | None] = []
-        self.spoken = bytearray()
-        self._times = array("d")
-        """NaN where there is none."""
-
-    def __len__(self) -> int:
-        return len(self.ids)
-
-    def __getitem__(self, index: int) -> TreeNode:
-        return TreeNode(self.ids[index], self.parents[index], bool(self.spoken[index]), self.time(index))
-
-    def __iter__(self) -> Iterator[TreeNode]:
-        return map(self.__getitem__, range(len(self.ids)))
-
-    def time(self, index: int) -> float | None:
-        """See `TreeNode.time`."""
-        time = self._times[index]
-        return None if math.isnan(time) else time
-
-    def append(self, node: TreeNode) -> None:
-        """Take in the next one."""
-        self.ids.append(node.id)
-        self.parents.append(node.parent)
-        self.spoken.append(node.spoken)
-        self._times.append(math.nan if node.time is None else node.time)
+_NONE = -1
+"""Index of no node."""
 
 
 class Tree:
@@ -66,7 +31,12 @@ class Tree:
 
     def __init__(self) -> None:
         self.nodes = Nodes()
-        self._index: dict[str, int] = {}
+        self._places: dict[str, int | None] = {}
+        """Where each id that was asked for stands last; once many were, where all do."""
+        self._all = False
+        self._ids = Hashes()
+        """Of those nodes that were looked through for ids that stand twice."""
+        self._looked_through = 0
 
     def __len__(self) -> int:
         return len(self.nodes)
@@ -75,29 +45,60 @@ class Tree:
         """Take in the next record; its index."""
         index = len(self.nodes)
         self.nodes.append(node)
-        self._index[node.id] = index
+        if self._all or node.id in self._places:
+            self._places[node.id] = index
         return index
 
     def find(self, node_id: str | None) -> int | None:
         """The index of the node that children with this parent id hang on."""
-        return None if node_id is None else self._index.get(node_id)
+        if node_id is None or node_id in self._places or self._all:
+            return None if node_id is None else self._places.get(node_id)
+        if len(self._places) < _FEW:
+            with suppress(OverflowError):
+                self._places[node_id] = found = self.nodes.ids.find(node_id)
+                return found
+        self._places = {one: index for index, one in enumerate(self.nodes.ids)}
+        self._all = True
+        return self._places.get(node_id)
+
+    @property
+    def _repeats(self) -> bool:
+        """Whether an id stands twice."""
+        at, end = self._looked_through, len(self.nodes)
+        if at < end and at == len(self._ids):
+            self._ids.update(hash(self.nodes.ids[index]) for index in range(at, end))
+            self._looked_through = end
+        return self._looked_through != len(self._ids)
+
+    def counts(self, index: int) -> bool:
+        """Whether children that name its id hang on this node: of a line that stands in the file twice, the last."""
+        return not self._repeats or self.find(self.nodes.ids[index]) == index
 
     def parent(self, index: int) -> int | None:
         """Index of the parent; None for a root and where the parent is missing."""
-        return self.find(self.nodes.parents[index])
+        if index in self.nodes.others or self._repeats:
+            return self.find(self.nodes.parent(index))
+        return index - 1
 
-    def path(self, leaf: int | None) -> list[int]:
+    def path(self, leaf: int | None) -> Sequence[int]:
         """Indices from the beginning down to `leaf`. It begins at a root, at a node whose parent is missing, or
         where a cycle closes; empty for None."""
-        found: list[int] = []
-        seen: set[int] = set()
-        at = leaf
-        while at is not None and at not in seen:
-            seen.add(at)
+        found, seen, parents = array("q"), bytearray(len(self.nodes)), self._parents()
+        at = _NONE if leaf is None else leaf
+        while at != _NONE and not seen[at]:
+            seen[at] = True
             found.append(at)
-            at = self.parent(at)
+            at = parents[at]
         found.reverse()
         return found
+
+    def _parents(self) -> array[int]:
+        """Those of all nodes, `_NONE` where there is none."""
+        parents = array("q", range(_NONE, len(self.nodes) - 1))
+        for index in range(len(self.nodes)) if self._repeats else self.nodes.others:
+            found = self.find(self.nodes.parent(index))
+            parents[index] = _NONE if found is None else found
+        return parents
 
     def last(self) -> int | None:
         """The leaf by the rule of Pi and omp: the last record of the file (pi/FACTS.md, Format)."""
@@ -132,7 +133,7 @@ class Tree:
         return at
 
     def _children(self) -> tuple[list[list[int]], list[int]]:
-        children: list[list[int]] = [[] for _ in self.nodes]
+        children: list[list[int]] = [[] for _ in range(len(self.nodes))]
         roots: list[int] = []
         for index in range(len(self.nodes)):
             parent = self.parent(index)
@@ -145,18 +146,17 @@ class Tree:
     def tips(self, active: int | None) -> list[int]:
         """The ends of all branches, in the order of the file: spoken nodes with nothing spoken below them, and
         the last spoken node above `active`, which may lie in the middle of another branch."""
-        passed = [False] * len(self.nodes)
+        passed, parents = bytearray(len(self.nodes)), self._parents()
         for index, spoken in enumerate(self.nodes.spoken):
             if spoken:
-                at = self.parent(index)
-                while at is not None and not passed[at]:
+                at = parents[index]
+                while at != _NONE and not passed[at]:
                     passed[at] = True
-                    at = self.parent(at)
-        # A line that stands in the file twice is one message: only the copy that children hang on counts.
+                    at = parents[at]
         ends = {
             index
-            for index, node_id in enumerate(self.nodes.ids)
-            if self.nodes.spoken[index] and not passed[index] and self._index[node_id] == index
+            for index, spoken in enumerate(self.nodes.spoken)
+            if spoken and not passed[index] and self.counts(index)
         }
         current = self.spoken_above(active)
         if current is not None:
@@ -197,11 +197,11 @@ class Tree:
     def fork_points(self) -> int:
         """How many nodes have more than one child; several roots count as one such place."""
         children, roots = self._children()
-        real_roots = [index for index in roots if self.nodes.parents[index] is None]
+        real_roots = [index for index in roots if self.nodes.parent(index) is None]
         return sum(len(below) > 1 for below in children) + (len(real_roots) > 1)
 
 
-def common_prefix(one: list[int], other: list[int]) -> int:
+def common_prefix(one: Sequence[int], other: Sequence[int]) -> int:
     """How many leading elements are the same."""
     shared = 0
     for left, right in zip(one, other, strict=False):

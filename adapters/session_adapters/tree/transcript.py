@@ -75,12 +75,13 @@ class TreeTranscript(Transcript):
         self._path = tree.path(leaf)
         # Position on the path → compactions whose kept part begins there: where the agent's view begins.
         places: dict[int, list[int]] = {}
-        position = {index: place for place, index in enumerate(self._path)}
-        for place, index in enumerate(self._path):
-            shape = self.file.shapes.get(index)
-            if shape is not None:
-                kept = position.get(self.file.kept_from(shape), place)
-                places.setdefault(min(kept, place), []).append(index)
+        if self.file.shapes:
+            position = {index: place for place, index in enumerate(self._path)}
+            for place, index in enumerate(self._path):
+                shape = self.file.shapes.get(index)
+                if shape is not None:
+                    kept = position.get(self.file.kept_from(shape), place)
+                    places.setdefault(min(kept, place), []).append(index)
         self._kept = places
 
     def _page_before(self, stop: int, page: int = 0) -> int:
@@ -216,7 +217,7 @@ class TreeTranscript(Transcript):
         self._followed = len(self.file.tree)
         return change
 
-    def _read_on(self, old: list[int], old_kept: dict[int, list[int]]) -> Change:
+    def _read_on(self, old: Sequence[int], old_kept: dict[int, list[int]]) -> Change:
         loaded = list(self._builder.messages)
         shared = common_prefix(old, self._path)
         if shared >= self._stop and all(
@@ -281,7 +282,7 @@ class TreeTranscript(Transcript):
             found.append(branch)
         return tuple(found)
 
-    def _apart(self, tip: int, place: dict[int, int]) -> tuple[list[int], int]:
+    def _apart(self, tip: int, place: dict[int, int]) -> tuple[Sequence[int], int]:
         """The part of a branch that is not on the shown one, and the position on that where they part."""
         own: list[int] = []
         seen: set[int] = set()
@@ -293,7 +294,7 @@ class TreeTranscript(Transcript):
         own.reverse()
         return own, place.get(at, -1) + 1 if at is not None else 0
 
-    def _preview(self, own: list[int]) -> str:
+    def _preview(self, own: Sequence[int]) -> str:
         """What the first prompt on that part says, else whatever is said first."""
         spoken = [index for index in own if self.file.tree.nodes.spoken[index]]
         chosen = next((index for index in spoken if self.file.is_prompt(index)), spoken[0] if spoken else None)
@@ -329,9 +330,8 @@ class TreeTranscript(Transcript):
         tree, builder = self.file.tree, self.new_builder()
         builder.text = text
         with self.file.reading() as shown:
-            for index, node_id in enumerate(tree.nodes.ids):
-                # Of a line that stands in the file twice the last one counts.
-                if tree.nodes.spoken[index] and not left_out[index] and tree.find(node_id) == index:
+            for index, spoken in enumerate(tree.nodes.spoken):
+                if spoken and not left_out[index] and tree.counts(index):
                     builder.take(*shown(index))
         return builder.messages
 

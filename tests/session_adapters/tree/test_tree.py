@@ -7,7 +7,8 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from session_adapters.tree.paths import Tree, TreeNode, common_prefix
+from session_adapters.tree.nodes import TreeNode
+from session_adapters.tree.paths import Tree, common_prefix
 
 _IDS = st.sampled_from("abcdefgh")
 _TANGLES = st.lists(
@@ -118,6 +119,39 @@ def test_a_deep_tree_is_walked_without_recursion() -> None:
     assert tree.tips(tree.last()) == [size - 1]
     assert tree.below(0) == size - 1
     assert len(tree.path(size - 1)) == size
+
+
+@given(
+    st.lists(
+        st.tuples(st.none() | st.sampled_from(["first", "missing", "2", "5", "\ud800"]), st.booleans()), max_size=9
+    ),
+    st.none() | st.sampled_from(["missing", "0", "3", "first"]),
+    st.data(),
+)
+def test_a_chain_answers_as_a_tangle_does(
+    steps: list[tuple[str | None, bool]], root: str | None, data: st.DataObject
+) -> None:
+    """Most nodes hang on the one before them: nothing is kept of who hangs on whom, until one does not."""
+    rows: list[tuple[str, str | None]] = []
+    tree = Tree()
+    for odd, twice in steps:
+        before = rows[-1][0] if rows else root
+        node_id = data.draw(st.sampled_from([row[0] for row in rows])) if rows and twice and odd else str(len(rows))
+        parent = odd if odd and data.draw(st.booleans()) else before
+        rows.append((node_id, parent))
+        tree.add(TreeNode(node_id, parent))
+        last_of = {row[0]: index for index, row in enumerate(rows)}
+        if data.draw(st.booleans()):  # asked now or later
+            assert [tree.find(one) for one in (*last_of, "missing")] == [*last_of.values(), None]
+        assert [tree.parent(index) for index in range(len(rows))] == [last_of.get(row[1] or "") for row in rows]
+        assert [tree.counts(index) for index in range(len(rows))] == [
+            last_of[one] == at for at, (one, _) in enumerate(rows)
+        ]
+        assert [(node.id, node.parent) for node in tree.nodes] == rows
+        path = list(tree.path(len(rows) - 1))
+        assert path[-1] == len(rows) - 1
+        assert all(last_of[rows[child][1] or ""] == parent for parent, child in pairwise(path))
+    assert [tree.find(one) for one in (None, "missing")] == [None, None]
 
 
 def test_common_prefix() -> None:

@@ -25,14 +25,18 @@ def test_it_tells_beginning_and_end_without_reading_all(
     manager = SessionManager(Environment(home=talk.home), cache_dir=tmp_path / "cache")
     session = next(one for one in manager.list() if one.session_id == talk.session_id)
     live: Any = SimpleNamespace(
-        snapshot=SimpleNamespace(query=SimpleNamespace(text="name")), preview=lambda unified_id: None
+        snapshot=SimpleNamespace(query=SimpleNamespace(text="name"), done=False), preview=lambda unified_id: None
     )
+    wish = PreviewWish(session.unified_id, session.path, first=True)
+    # A search that goes on, asked again because sessions have changed for one: there may be a match yet.
+    assert look(manager, live, "name", wish) is None
+    live.snapshot.done = True
 
     def refuse(*_: object) -> None:
         raise AssertionError("all of it was read")
 
     monkeypatch.setattr(type(talk.adapter), "session", refuse)
-    found = look(manager, live, "name", PreviewWish(session.unified_id, session.path, first=True))
+    found = look(manager, live, "name", wish)
     assert found is not None and found.session_id == talk.session_id
     assert [line.text.split(" word")[0] for line in found.end] == [
         f"Answer {TURNS - 2}", f"Prompt {TURNS - 1}", f"Answer {TURNS - 1}",

@@ -119,11 +119,13 @@ class Previewer:
 
 def look(manager: SessionManager, live: LiveSearch, text: str, wish: PreviewWish) -> Result | None:
     """A session that the search has found for `text`; one that only its name brought into the list, without a match.
-    None where the search is for something else by now. Raises as `SessionManager.open` does."""
+    None where the search is for something else by now, or has yet to come to it. Raises as `SessionManager.open`
+    does."""
     from hermes_tui.sessions.search.details import ends_of
     from hermes_tui.sessions.search.model import Result, facts_of
 
-    if live.snapshot.query.text != text:
+    snapshot = live.snapshot
+    if snapshot.query.text != text:
         return None
     if not wish.first:
         return live.glimpse(wish.unified_id)
@@ -131,5 +133,8 @@ def look(manager: SessionManager, live: LiveSearch, text: str, wish: PreviewWish
     native = manager.resolve_native_id(wish.unified_id)
     if found is not None or native is None:
         return found
+    if not snapshot.done or live.snapshot is not snapshot:
+        # The row is that of an earlier answer: it may have a match, and would be opened at its end for good.
+        return None
     start, end = ends_of(manager.open(*native))
     return Result(**facts_of(manager.summary(*native)), start=start, end=end)

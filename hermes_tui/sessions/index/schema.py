@@ -194,7 +194,12 @@ def _create(connection: apsw.Connection) -> None:
 def open_reader(path: Path) -> apsw.Connection:
     """The index for reading. Raises `IndexUnusable`."""
     try:
+        if not path.stat().st_size:
+            # As whoever makes it begins. Opened now, it would be read with pages of another size than it gets.
+            raise IndexUnusable("there is nothing in it yet")
         connection = connect(path, apsw.SQLITE_OPEN_READONLY)
+    except FileNotFoundError as error:
+        raise IndexUnusable("there is none yet") from error
     except OSError as error:
         raise IndexUnusable(f"it cannot be opened: {error.strerror or error}") from error
     except apsw.Error as error:
@@ -218,7 +223,9 @@ def open_reader(path: Path) -> apsw.Connection:
 
 
 def _check(connection: apsw.Connection) -> None:
-    found = _pragma(connection, "application_id"), _pragma(connection, "user_version")
+    # At one moment: between two looks a writer may have made it, and one of the numbers would be there alone.
+    with connection:
+        found = _pragma(connection, "application_id"), _pragma(connection, "user_version")
     if found == (0, 0):
         raise IndexUnusable("there is nothing in it yet")
     if found != (APPLICATION, FORMAT):

@@ -5,7 +5,9 @@ from __future__ import annotations
 import errno
 import json
 import os
+import threading
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import apsw
@@ -192,3 +194,39 @@ def test_an_index_that_is_still_empty(tmp_path: Path) -> None:
     assert not index.coverage(homes_sources(ENVIRONMENT)).levels
     assert index.problem == "there is nothing in it yet"
     index.close()
+
+
+@pytest.mark.parametrize("begun", [False, True])
+def test_an_index_that_is_made_while_it_is_opened(
+    begun: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its pages had another size, or one of its numbers was read before it was made and the other after: it was noted
+    as damaged, for which the indexer that made it gave up."""
+    path = tmp_path / "i.db"
+    path.write_bytes(b"")
+    if begun:
+        with closing(schema.connect(path, apsw.SQLITE_OPEN_READWRITE)) as connection:
+            connection.reserve_bytes(None, 8)
+            for setting in ("page_size=8192", "journal_mode=WAL"):
+                connection.execute(f"PRAGMA {setting}")
+        assert path.stat().st_size == 8192
+    makers: list[threading.Thread] = []
+
+    def make_between(connection: apsw.Connection) -> None:
+        def before(_: object, statement: str, __: object) -> bool:
+            if ("user_version" if begun else "query_only") in statement and not makers:
+                makers.append(threading.Thread(target=lambda: schema.open_writer(path).close()))
+                makers[0].start()
+                makers[0].join(1)  # it waits for whoever reads
+            return True
+
+        if connection.open_flags & apsw.SQLITE_OPEN_READONLY:
+            connection.set_exec_trace(before)
+
+    monkeypatch.setattr(apsw, "connection_hooks", [*apsw.connection_hooks, make_between])
+    with pytest.raises(schema.IndexUnusable) as raised:
+        schema.open_reader(path)
+    assert not isinstance(raised.value, schema.Damaged)
+    assert len(makers) == begun, "an empty file is not opened"
+    schema.open_writer(path).close()
+    schema.open_reader(path).close()

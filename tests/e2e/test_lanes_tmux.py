@@ -79,7 +79,8 @@ def test_the_command_that_does_the_same_names_the_home(short: Path) -> None:
         tmux.keys("Tab")
         tmux.until("profile coder", "▸ slack")
         tmux.keys("S")
-        text = tmux.until("Suspend this lane?", "Suspend (y)")
+        # Its last line may be there before those above it.
+        text = tmux.until("Suspend this lane?", "Same as:", "lanes suspend", "Suspend (y)")
         tmux.keys("Escape")
         tmux.until("R reset…", absent="Suspend this lane?")
         tmux.keys("q", "y")

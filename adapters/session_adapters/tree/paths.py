@@ -51,8 +51,10 @@ class Tree:
 
     def find(self, node_id: str | None) -> int | None:
         """The index of the node that children with this parent id hang on."""
-        if node_id is None or node_id in self._places or self._all:
-            return None if node_id is None else self._places.get(node_id)
+        if node_id is None:
+            return None
+        if node_id in self._places or self._all:
+            return self._places.get(node_id)
         if len(self._places) < _FEW:
             with suppress(OverflowError):
                 self._places[node_id] = found = self.nodes.ids.find(node_id)

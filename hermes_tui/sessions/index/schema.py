@@ -194,6 +194,7 @@ def _create(connection: apsw.Connection) -> None:
 def open_reader(path: Path) -> apsw.Connection:
     """The index for reading. Raises `IndexUnusable`."""
     try:
+        check_own(path)  # before it is asked for its size: a pipe has none either
         if not path.stat().st_size:
             # As whoever makes it begins. Opened now, it would be read with pages of another size than it gets.
             raise IndexUnusable("there is nothing in it yet")
@@ -203,8 +204,7 @@ def open_reader(path: Path) -> apsw.Connection:
     except OSError as error:
         raise IndexUnusable(f"it cannot be opened: {error.strerror or error}") from error
     except apsw.Error as error:
-        reason = "there is none yet" if not path.exists() else f"it cannot be opened: {error}"
-        raise IndexUnusable(reason) from error
+        raise IndexUnusable(f"it cannot be opened: {error}") from error
     try:
         connection.set_busy_timeout(200)
         # Else SQLite plans a statement anew whenever other values are bound to it, which takes as long as asking it.

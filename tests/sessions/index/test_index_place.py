@@ -230,3 +230,15 @@ def test_an_index_that_is_made_while_it_is_opened(
     assert len(makers) == begun, "an empty file is not opened"
     schema.open_writer(path).close()
     schema.open_reader(path).close()
+
+
+@pytest.mark.parametrize("kind", ["pipe", "link"])
+def test_what_is_no_file_of_ours_is_named(kind: str, tmp_path: Path) -> None:
+    """Neither has a size: it was taken for an index that is still to be made."""
+    path = tmp_path / "i.db"
+    if kind == "pipe":
+        os.mkfifo(path, 0o600)
+    else:
+        path.symlink_to(tmp_path / "nowhere")
+    with pytest.raises(schema.IndexUnusable, match="no regular file" if kind == "pipe" else "a link"):
+        schema.open_reader(path)

@@ -1,15 +1,18 @@
-"""Which adapters exist: built-in ones, and plug-ins by entry point.
+"""Which adapters exist, and how an extra of ours is installed.
 
-Third-party ones register in the entry point group `hermes_tui.adapters`.
+Third-party adapters register in the entry point group `hermes_tui.adapters`.
 
 Names are known without importing anything; a module is imported when its agent is asked for.
 """
 
 from __future__ import annotations
 
+import re
+import shlex
 import sys
 from collections.abc import Mapping
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,7 +21,7 @@ from session_adapters.base import Adapter
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
-__all__ = ["BUILT_IN", "GROUP", "LABELS", "adapter_class", "agent_names"]
+__all__ = ["BUILT_IN", "GROUP", "LABELS", "adapter_class", "agent_names", "install_command"]
 
 GROUP = "hermes_tui.adapters"
 
@@ -95,3 +98,20 @@ def _names_group(path: Path) -> bool:
         return GROUP.encode() in path.read_bytes()
     except OSError:
         return True  # whoever reads it properly says so
+
+
+def install_command(extra: str) -> str:
+    """What a user runs to have an extra of ours (`project.optional-dependencies`) beside this very program. It names
+    the packages themselves: this program is installed from a checkout, and whoever has its name on an index of
+    packages would be given the user's machine."""
+    from importlib.metadata import requires
+
+    marker = re.compile(rf"""(?:\s+and)?\s*extra\s*==\s*["']{re.escape(extra)}["']""")
+    needed = [
+        marker.sub("", one).rstrip("; ").replace("'", '"')
+        for one in requires("hermes-tui") or ()
+        if marker.search(one)
+    ]
+    if find_spec("pip"):
+        return shlex.join((sys.executable, "-m", "pip", "install", *needed))
+    return shlex.join(("uv", "pip", "install", "--python", sys.executable, *needed))  # uv's environments have no pip

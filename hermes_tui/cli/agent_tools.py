@@ -14,6 +14,7 @@ from hermes_tui.cli import exit_codes, stdout
 from hermes_tui.cli.filter_options import since_option
 from hermes_tui.cli.home_option import environment_of
 from hermes_tui.errors import ValidationError
+from session_adapters.registry import install_command
 
 __all__ = ["mcp", "skill"]
 
@@ -40,7 +41,7 @@ def mcp(
     """Serve agents on standard input and output (Model Context Protocol).
 
     The tools session_search, session_overview and sessions_now, and sessions as resources. Nothing is written but
-    our own list and index. Needs the extra: pip install 'hermes-tui[mcp]'
+    our own list and index. Needs the extra `mcp`: started without it, it says how to install that.
     """
     from hermes_tui.mcp.scope import Scope
     from hermes_tui.mcp.tools import AgentTools
@@ -72,7 +73,7 @@ def mcp(
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] not in ("mcp", "mcp_types"):
             raise  # a module of ours that is missing is a fault, and no extra helps
-        raise ValidationError("the protocol's SDK is not installed; pip install 'hermes-tui[mcp]'") from error
+        raise ValidationError(f"the protocol's SDK is not installed: {install_command('mcp')}") from error
     except OSError as error:
         raise stdout.trouble(error) from error
     except KeyboardInterrupt:

@@ -24,6 +24,7 @@ from hermes_tui.memory.working.strategies import strategy_of
 from hermes_tui.memory.working.strategy import WorkingMemoryStrategy
 from hermes_tui.memory.working.summary_buffer import Summarizer
 from session_adapters.hector.configuration.places import StoreSettings, dsn_of
+from session_adapters.registry import install_command
 
 __all__ = ["READING_SECONDS", "MemoryComponents"]
 
@@ -144,7 +145,7 @@ class MemoryComponents:
             from hermes_tui.memory.sql.postgres import PostgresDatabase
         except ImportError as error:
             raise StoreError(
-                f"The session store {name} needs psycopg, which is not installed: pip install 'hermes-tui[postgres]'."
+                f"The session store {name} needs psycopg, which is not installed: {install_command('postgres')}"
             ) from error
         dsn = dsn_of(store)
         if dsn is None:

@@ -20,6 +20,7 @@ from mcp.client.stdio import stdio_client
 
 from claude_lines import ClaudeHome
 from hermes_tui.cli.execute import execute
+from session_adapters.registry import install_command
 from support import PATIENCE, REPOSITORY
 from tiny_home import tree_hash
 
@@ -318,7 +319,7 @@ def test_without_the_sdk_it_says_how_to_get_it(
     monkeypatch.setitem(sys.modules, "mcp", None)
     monkeypatch.setitem(sys.modules, "mcp_types", None)
     assert execute(["mcp"]) == 2
-    assert "pip install 'hermes-tui[mcp]'" in capfd.readouterr().err
+    assert install_command("mcp") in capfd.readouterr().err
 
 
 def test_the_skill_names_commands_that_there_are(capfd: pytest.CaptureFixture[str]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import stat
 import subprocess
 import sys
@@ -34,6 +35,7 @@ from hermes_tui.memory.sql.postgres import PostgresDatabase
 from memory_servers import Answer, QdrantRest, loopback
 from postgres_server import PostgresServer
 from session_adapters.hector.configuration.dsn import parse_dsns
+from session_adapters.registry import install_command
 from support import STORES
 
 RECORDED = Path(__file__).parent.parent / "recorded" / "qdrant_wire.json"
@@ -270,9 +272,9 @@ print([name for name in ("sqlite3", "_sqlite3") if name in sys.modules])
 def test_12_what_is_not_installed_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "qdrant_edge", None)
     monkeypatch.setitem(sys.modules, "wordllama", None)
-    with pytest.raises(VectorStoreUnavailable, match=r"pip install 'hermes-tui\[memory\]'"):
+    with pytest.raises(VectorStoreUnavailable, match=re.escape(install_command("memory"))):
         EmbeddedQdrant(tmp_path).count("a")
-    with pytest.raises(EmbedderUnavailable, match=r"pip install 'hermes-tui\[memory\]'"):
+    with pytest.raises(EmbedderUnavailable, match=re.escape(install_command("memory"))):
         StaticEmbedder().embed(["x"])
 
 

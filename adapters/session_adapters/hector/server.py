@@ -11,6 +11,7 @@ from typing import NamedTuple, TypeVar
 from session_adapters.hector.configuration.dsn import Dsn
 from session_adapters.hector.reader import Database, HectorReader
 from session_adapters.reading.sqlite import DatabaseUnreadable
+from session_adapters.registry import install_command
 
 __all__ = ["AGAIN", "BRIEF", "PATIENCE", "Server", "ServerLook"]
 
@@ -100,7 +101,7 @@ class Server(Database):
             from session_adapters.hector.postgres import read_server
         except ImportError as error:
             raise DatabaseUnreadable(
-                "reading PostgreSQL needs psycopg, which is not installed: pip install 'hermes-tui[postgres]'"
+                f"reading PostgreSQL needs psycopg, which is not installed: {install_command('postgres')}"
             ) from error
         return read_server(self._dsn, self._zone, work)
 

@@ -17,6 +17,7 @@ from hermes_tui.memory.longterm.folder_copy import copied_folder
 from hermes_tui.memory.longterm.protocols import MemoryPoint, RecalledMemory, Vector, VectorStoreUnavailable
 from hermes_tui.memory.longterm.qdrant_points import COLLECTION, INDEXED, MOST, newest_first, payload_of, point_of
 from hermes_tui.platform.paths import private_dir
+from session_adapters.registry import install_command
 
 __all__ = ["EmbeddedQdrant"]
 
@@ -143,7 +144,7 @@ class EmbeddedQdrant:
             yield
         except ImportError as error:
             raise VectorStoreUnavailable(
-                "The embedded vector store is not installed: pip install 'hermes-tui[memory]', or name another."
+                f"The embedded vector store is not installed: {install_command('memory')}, or name another."
             ) from error
         except Exception as error:  # the engine raises nothing more precise
             said = " ".join(str(error).split())

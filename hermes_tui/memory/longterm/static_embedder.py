@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from hermes_tui.memory.longterm.protocols import EmbedderUnavailable
+from session_adapters.registry import install_command
 
 __all__ = ["StaticEmbedder"]
 
@@ -38,7 +39,7 @@ class StaticEmbedder:
                     import wordllama
                 except ImportError as error:
                     raise EmbedderUnavailable(
-                        "The embedded model is not installed: pip install 'hermes-tui[memory]', or name an embedder."
+                        f"The embedded model is not installed: {install_command('memory')}, or name an embedder."
                     ) from error
                 folder = Path(wordllama.__file__).parent
                 try:

@@ -1,6 +1,6 @@
 """Sessions on a PostgreSQL server, by a pool of connections.
 
-Imported when an address is given: psycopg is an extra (`pip install 'hermes-tui[postgres]'`). No word of psycopg's
+Imported when an address is given: psycopg is an extra (`hermes-tui[postgres]`). No word of psycopg's
 own messages is passed on: an address with its password could be in one.
 """
 

@@ -14,10 +14,10 @@ from itertools import islice
 from typing import Any
 
 from hermes_tui.sessions.words import Span
+from session_adapters.registry import install_command
 
 __all__ = ["PatternRefused", "compiled", "literals", "places"]
 
-_MISSING = "regular expressions need google-re2, which is not installed: pip install 'hermes-tui[regex]'"
 _MEMORY = 4 << 20
 """Bytes for a pattern and what RE2 makes of it while it reads."""
 _MOST_PLACES = 10_000
@@ -42,7 +42,9 @@ def compiled(pattern: str) -> Any:
     try:
         import re2
     except ImportError:
-        raise PatternRefused(_MISSING) from None
+        raise PatternRefused(
+            f"regular expressions need google-re2, which is not installed: {install_command('regex')}"
+        ) from None
     options = re2.Options()
     options.case_sensitive, options.log_errors, options.max_mem = False, False, _MEMORY
     try:

@@ -21,6 +21,7 @@ from hermes_tui.sessions.query.regex import compiled, literals, places
 from hermes_tui.sessions.query.tree import Regex, TextUnit, holds, spans
 from hermes_tui.sessions.search.session_search import session_search
 from indexing import build
+from session_adapters.registry import install_command
 from tiny_home import START, TinyHome
 
 
@@ -118,10 +119,10 @@ def test_without_the_engine_it_says_what_to_install(
 ) -> None:
     monkeypatch.setitem(sys.modules, "re2", None)
     compiled.cache_clear()
-    with pytest.raises(ValidationError, match=re.escape("pip install 'hermes-tui[regex]'")):
+    with pytest.raises(ValidationError, match=re.escape(install_command("regex"))):
         filled.search("/do.ker/")
     assert execute(["--home", str(tiny_home.home), "sessions", "search", "/do.ker/"]) == 2
-    assert "hermes-tui[regex]" in capfd.readouterr().err
+    assert install_command("regex") in capfd.readouterr().err
     compiled.cache_clear()
 
 

@@ -51,6 +51,8 @@ _LONGEST = 300.0
 """Seconds in which it must come back to the list."""
 _WARM = 10
 """Minutes after which memory must be flat."""
+_READINGS, _APART = 16, 0.25
+"""How often its memory is read for a sample, and seconds between."""
 
 
 class Sample(NamedTuple):
@@ -58,10 +60,13 @@ class Sample(NamedTuple):
 
     minute: float
     resident: float
-    """Megabytes of the program itself."""
+    """Megabytes of the program itself, the least of some seconds: ten agents write beside it, and with each look at
+    them it takes some for a moment."""
     family: float
     """The same and what its children have for themselves. Not their part of shared pages: what else on the machine
     runs Python, or ends, would make that less, or more."""
+    largest: float
+    """The most of these seconds, of the program itself."""
     threads: int
     descriptors: int
     """Without the pipe to each child and the files of the index, of which a bounded number of connections is kept."""
@@ -159,18 +164,24 @@ class Soak:
                 raise RuntimeError(f"it does not come back to the list, but shows:\n{shown}")
         if not self._given.quiet:
             self._send(b"\x1b[H")
-        self._terminal.wait(5.0)
+        self._terminal.wait(2.0)
         self._check()
 
     def _sample(self) -> None:
         pid = self._terminal.pid
-        family = self._terminal.family()
+        own, all_together = list[float](), list[float]()
+        for _ in range(_READINGS):
+            self._terminal.wait(_APART)
+            family = self._terminal.family()
+            others = (_kilobytes(Path(f"/proc/{one}/status"), "RssAnon") for one in family if one != pid)
+            own.append(_kilobytes(Path(f"/proc/{pid}/status"), "VmRSS") / 1024)
+            all_together.append(own[-1] + sum(others) / 1024)
         self.samples.append(
             Sample(
                 (time.monotonic() - self._began) / 60,
-                _kilobytes(Path(f"/proc/{pid}/status"), "VmRSS") / 1024,
-                sum(_kilobytes(Path(f"/proc/{one}/status"), "VmRSS" if one == pid else "RssAnon") for one in family)
-                / 1024,
+                min(own),
+                min(all_together),
+                max(own),
                 len(list(Path(f"/proc/{pid}/task").iterdir())),
                 _descriptors(pid) - (len(family) - 1),
                 len(family) - 1,
@@ -178,7 +189,7 @@ class Soak:
                 self._keys,
             )
         )
-        print("{:6.1f} {:9.1f} {:9.1f} {:8} {:12} {:9} {:9,} {:9,}".format(*self.samples[-1]), flush=True)
+        print("{:6.1f} {:9.1f} {:9.1f} {:9.1f} {:8} {:12} {:9} {:9,} {:9,}".format(*self.samples[-1]), flush=True)
 
     def misjudged(self, argv: Sequence[str], environment: Mapping[str, str]) -> list[str]:
         """What is wrong, now that nothing changes any more: `attention` beside what is true, the header beside it.
@@ -279,7 +290,7 @@ def main() -> int:
     parser.add_argument("--program", default=str(Path(sys.executable).with_name("hermes-tui")))
     given = parser.parse_args()
     print(f"{given.minutes} minutes, {given.rate:g} lines and {given.keys:g} keys a second, seed {given.seed}")
-    print("minute  resident   family  threads  descriptors  children     lines      keys")
+    print("minute  resident   family  largest  threads  descriptors  children     lines      keys")
     with tempfile.TemporaryDirectory(prefix="hermes-tui-soak-", ignore_cleanup_errors=True) as folder:
         scratch, home = Path(folder), Path(folder) / "home"
         prepare(home)

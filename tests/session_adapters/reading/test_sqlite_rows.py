@@ -113,3 +113,20 @@ def test_of_too_many_rows_the_last_are_chosen(monkeypatch: pytest.MonkeyPatch) -
     assert first_of_newest([0] * 25) == 15
     assert first_of_newest([0, 9 << 10, 4 << 10, 3 << 10]) == 2
     assert first_of_newest([0, 10 << 10]) == 2, "one that does not fit hides those before it"
+
+
+def test_few_pages_of_a_large_database_are_held(tmp_path: Path) -> None:
+    """However much of it is read."""
+    path = tmp_path / "large.db"
+    with closing(apsw.Connection(str(path))) as connection:
+        connection.execute("CREATE TABLE t (n INTEGER PRIMARY KEY, text)")
+        connection.execute(
+            "WITH RECURSIVE s(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM s LIMIT 5000)"
+            " INSERT INTO t SELECT n, hex(randomblob(500)) FROM s"
+        )
+    assert path.stat().st_size > 5_000_000
+    apsw.memory_high_water(True)
+    before = apsw.memory_used()
+    read = read_database(path, lambda one: sum(len(str(text)) for (text,) in one.execute("SELECT text FROM t")))
+    assert read == 5_000_000
+    assert apsw.memory_high_water() - before < 700_000

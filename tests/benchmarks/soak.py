@@ -6,10 +6,9 @@ Ten agents write beside it, ten change their states, sessions come and go.
 
 A day in an hour: random keys, several in one write, as many as somebody presses who presses one every four seconds
 by day and by night (`--keys 24` is more than the program can answer on a slow machine: what it makes for them piles
-up); other sizes of the terminal, SIGSTOP and SIGCONT. Each of the first nine minutes begins with everything open at
-once. Once a minute it is brought back to the list, and its memory, threads and descriptors are counted. At the end
-`q` must end it at once, with nothing in the log. `--quiet` presses no keys: one session after the other is left open
-while all grow. Linux only.
+up); other sizes of the terminal, SIGSTOP and SIGCONT. Once a minute it is brought back to the list, and its memory,
+threads and descriptors are counted. At the end `q` must end it at once, with nothing in the log. `--quiet` presses no
+keys: one session after the other is left open while all grow. Linux only.
 """
 
 from __future__ import annotations
@@ -52,8 +51,6 @@ _LONGEST = 300.0
 """Seconds in which it must come back to the list."""
 _WARM = 10
 """Minutes after which memory must be flat."""
-_TOUR = (b"\r", b"z", b"D", b"?", b"L", b"\r", b"C", b"?", b"A", b"!", b"?")
-"""Keys of a tour: a conversation with all of its tool calls, and the large screens above it and above one another."""
 _READINGS, _APART = 16, 0.25
 """How often its memory is read for a sample, and seconds between."""
 
@@ -102,8 +99,6 @@ class Soak:
         minute = 0
         while minute < self._given.minutes:
             minute += 1
-            if minute < min(_WARM, self._given.minutes / 3) and not self._given.quiet:
-                self._tour()
             while time.monotonic() - self._began < minute * 60 - 10:
                 self._quiet() if self._given.quiet else self._burst()
                 self._check()
@@ -134,14 +129,6 @@ class Soak:
     def _quiet(self) -> None:
         self._send(b"\x1b[H", *[b"j"] * (self._keys // 10 % 10))
         self._terminal.wait(5.0)
-
-    def _tour(self) -> None:
-        """Everything open at once: random keys come to that some time within the hour, in one run early and in the
-        next one late, and what was once taken is not all given back."""
-        for key in _TOUR:
-            self._send(key)
-            self._terminal.wait(1.0)
-            self._terminal.pass_over()
 
     def _burst(self) -> None:
         chance = self._chance

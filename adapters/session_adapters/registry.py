@@ -7,12 +7,9 @@ Names are known without importing anything; a module is imported when its agent 
 
 from __future__ import annotations
 
-import re
-import shlex
 import sys
 from collections.abc import Mapping
 from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -104,7 +101,10 @@ def install_command(extra: str) -> str:
     """What a user runs to have an extra of ours (`project.optional-dependencies`) beside this very program. It names
     the packages themselves: this program is installed from a checkout, and whoever has its name on an index of
     packages would be given the user's machine."""
+    import re
+    import shlex
     from importlib.metadata import requires
+    from importlib.util import find_spec
 
     marker = re.compile(rf"""(?:\s+and)?\s*extra\s*==\s*["']{re.escape(extra)}["']""")
     needed = [

@@ -8,10 +8,10 @@ import os
 import shutil
 import signal
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from fnmatch import fnmatch
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 import pytest
@@ -49,6 +49,12 @@ LONG = (
 # A shell that runs the tests in the background lets them ignore Ctrl-C, and so would every program that they start.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
+WAITING = (
+    *("e2e/*", "demo/test_demo_*", "tui/test_watch.py", "lifecycle/gateway/test_real*"),
+    *("screens/test_every_key.py", "screens/test_random_keys.py"),
+)
+"""Tests that wait for seconds. Workers begin with them: the last one would wait while all others are done."""
+
 _HERE = Path(__file__).parent
 _KEPT = {"PATH", "LANG", "LC_ALL", "TERM", "TMPDIR", "PYTHONPATH", "VIRTUAL_ENV", "CI"}
 
@@ -78,13 +84,27 @@ def pytest_collection(session: pytest.Session) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The seed of this run for what hypothesis draws, and a mark for what is long."""
-    is_long = cache(lambda path: any(fnmatch(path.relative_to(_HERE).as_posix(), pattern) for pattern in LONG))
+    """The seed of this run for what hypothesis draws, a mark for what is long, and what waits first."""
+    is_long, waits = (cache(partial(_is_one_of, patterns)) for patterns in (LONG, WAITING))
     for item in items:
         if is_long(item.path):
             item.add_marker("long")
         if isinstance(item, pytest.Function):
             chances.repeatable(item.obj)
+    workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+    waiting = [item for item in items if waits(item.path)]
+    others = [item for item in items if not waits(item.path)]
+    order: list[pytest.Item] = []
+    for number in range(workers):  # xdist's worksteal gives each worker such a part at first
+        share = waiting[number::workers]
+        size = (len(items) - len(order)) // (workers - number) - len(share)
+        order += share + others[:size]
+        del others[:size]
+    items[:] = order
+
+
+def _is_one_of(patterns: Sequence[str], path: Path) -> bool:
+    return any(fnmatch(path.relative_to(_HERE).as_posix(), pattern) for pattern in patterns)
 
 
 def pytest_collection_finish() -> None:

@@ -269,7 +269,7 @@ def test_a_page_takes_no_more_where_the_session_is_long(agent: str, tmp_path: Pa
     """What comes before it is not listed, neither to show the end nor to go back from there."""
     talk = TALKS[agent](tmp_path)
 
-    def peak() -> int:
+    def once() -> int:
         gc.collect()
         tracemalloc.start()
         try:
@@ -278,8 +278,12 @@ def test_a_page_takes_no_more_where_the_session_is_long(agent: str, tmp_path: Pa
         finally:
             tracemalloc.stop()
 
+    def peak() -> int:
+        # A thread of an earlier test that is still ending may have taken something meanwhile.
+        return min(once() for _ in range(3))
+
     talk.add(400)
-    peak()  # what is made once
+    once()  # what is made once
     short = peak()
     talk.add(1200)
     assert peak() < 1.2 * short

@@ -47,8 +47,9 @@ GROWTH_LIMIT = 160 << 20
 """Bytes by which the process may grow in one read."""
 LIST_LIMIT = 36 << 20
 """Bytes that a list of sessions may take from one table, `_ROW` for each row included."""
-SESSION_LIMIT = 64 << 20
-"""The same of what is read of one session at once: as much as of a document."""
+SESSION_LIMIT = 56 << 20
+"""The same of what is read of one session at once. With 64 MB it takes over five seconds to index a database of which
+each session has as much, in words of one letter."""
 
 READ_SECONDS = 3.0
 """Seconds that the processor may work for one read: a slow disk is nobody's fault."""
@@ -60,7 +61,7 @@ _ROW = 1024
 """Bytes that a row takes besides its texts, once it is a session or a message."""
 MOST_ROWS = LIST_LIMIT // _ROW + 1
 """Rows of which a list shows one too few, and says so."""
-SESSION_ROWS = SESSION_LIMIT // _ROW + 1
+SESSION_ROWS = (64 << 10) + 1
 """The same of one session."""
 NEW_ROWS = 500
 """Rows behind those on the screen that are looked for among the last of a session, before all are listed."""

@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from hermes_tui.errors import ValidationError
-from hermes_tui.platform.memory_tuning import begin_anew, import_without
+from hermes_tui.platform.memory_tuning import import_without, restart_without_thread_caches
 from hermes_tui.tui.splash import show_splash
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ def open_tui(settings: Settings) -> int:
     """Run the terminal program until the user leaves it; its exit code. Raises `ValidationError` without a
     terminal."""
     require_terminal()
-    begin_anew()
+    restart_without_thread_caches()
     import_without("hashlib", "_hashlib", "_md5")  # before anything that needs it
     from hermes_tui.cli.home_option import manager_of
 

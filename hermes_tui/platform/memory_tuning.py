@@ -20,11 +20,11 @@ from typing import Any
 
 __all__ = [
     "Life",
-    "begin_anew",
     "give_back",
     "hurry",
     "import_without",
     "leave",
+    "restart_without_thread_caches",
     "settle",
     "settle_anew",
     "stay_small",
@@ -39,45 +39,40 @@ files are read into would come from the heap, and the next small object above it
 32 KiB the heap of a program that was used for an hour's worth of changes was 29 MB with 10 free, here 23 with 5."""
 
 
-_TOLD, _NO_CACHES = "GLIBC_TUNABLES", "glibc.malloc.tcache_count=0"
-"""The variable that glibc reads when a process begins, and that no thread keeps freed blocks for itself: those of a
-dozen threads lie between what stays."""
-_BEGUN = "HERMES_TUI_BEGUN"
-"""The process that has begun anew. A Python with rights of its own never gets glibc's variable, and would not end."""
+_TUNABLES, _NO_CACHES = "GLIBC_TUNABLES", "glibc.malloc.tcache_count=0"
+"""The variable that glibc reads when a process starts, and the setting with which no thread keeps freed blocks for
+itself: those of a dozen threads lie between what stays."""
+_RESTARTED = "HERMES_TUI_RESTARTED"
+"""The id of the process that has restarted. A Python with capabilities (setcap) is not given glibc's variable, and
+would restart for ever."""
 
 
-def begin_anew() -> None:
-    """Put this process, which was started for this program, in its own place once more, with an allocator that keeps
-    nothing for single threads; call it before anything has begun. Nothing happens after that, where the user has told
-    glibc something else, elsewhere than with glibc, and in a process that something else was started in."""
-    before = os.environ.get(_TOLD, "")
-    if os.environ.pop(_BEGUN, "") == str(os.getpid()):
-        _tell(before.removesuffix(_NO_CACHES).removesuffix(":"))  # what is started from here is none of ours
-    elif "tcache_count" not in before and _is_this_program() and _has_glibc():
-        os.environ[_BEGUN] = str(os.getpid())
-        _tell(":".join(filter(None, (before, _NO_CACHES))))
+def restart_without_thread_caches() -> None:
+    """Start this process once more (`execv`) with glibc's caches of each thread off; call it before anything else has
+    started. It returns at once in the process that was restarted, where the user has set the caches, where there is
+    no glibc, and where something else than the command `hermes-tui` imported us."""
+    before = os.environ.get(_TUNABLES, "")
+    if os.environ.pop(_RESTARTED, "") == str(os.getpid()):
+        _set_tunables(before.removesuffix(_NO_CACHES).removesuffix(":"))  # children get the user's own
+    elif "tcache_count" not in before and "CS_GNU_LIBC_VERSION" in os.confstr_names and _is_this_program():
+        os.environ[_RESTARTED] = str(os.getpid())
+        _set_tunables(":".join(filter(None, (before, _NO_CACHES))))
         with suppress(OSError):
             os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])  # noqa: S606 - no shell is wanted
-        del os.environ[_BEGUN]
-        _tell(before)
+        del os.environ[_RESTARTED]
+        _set_tunables(before)
 
 
-def _tell(value: str) -> None:
-    os.environ.pop(_TOLD, None)
+def _set_tunables(value: str) -> None:
+    os.environ.pop(_TUNABLES, None)
     if value:
-        os.environ[_TOLD] = value
+        os.environ[_TUNABLES] = value
 
 
 def _is_this_program() -> bool:
     main = sys.modules["__main__"]
     module = main.__spec__.name if main.__spec__ is not None else Path(getattr(main, "__file__", None) or "").name
     return bool(sys.executable) and module in ("hermes_tui.__main__", "hermes-tui")
-
-
-def _has_glibc() -> bool:
-    with suppress(OSError, ValueError):
-        return (os.confstr("CS_GNU_LIBC_VERSION") or "").startswith("glibc")
-    return False
 
 
 def stay_small() -> None:

@@ -294,7 +294,7 @@ def test_a_watch_tells_what_is_new_and_has_its_garbage_collected(
     try:
         found = cli("attention", "--watch", "--json")
     finally:
-        gc.set_threshold(*usual)  # and nothing is unfrozen: all tests are (conftest), and each look would be at them
+        gc.set_threshold(*usual)  # without gc.unfreeze(), which would thaw all that conftest.py froze, too
     assert "enough" in found.err
     (shown,) = json.loads(found.out)["sessions"]  # of three looks what the first one saw
     assert shown["state"]

@@ -53,7 +53,8 @@ WAITING = (
     *("e2e/*", "demo/test_demo_*", "tui/test_watch.py", "lifecycle/gateway/test_real*"),
     *("screens/test_every_key.py", "screens/test_random_keys.py"),
 )
-"""Tests that wait for seconds. Workers begin with them: the last one would wait while all others are done."""
+"""Tests that wait for seconds. Half of the workers begin with them, and the others keep the processors busy
+meanwhile: at the end the last of them would wait while all else is done."""
 
 _HERE = Path(__file__).parent
 _KEPT = {"PATH", "LANG", "LC_ALL", "TERM", "TMPDIR", "PYTHONPATH", "VIRTUAL_ENV", "CI"}
@@ -95,9 +96,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     waiting = [item for item in items if waits(item.path)]
     others = [item for item in items if not waits(item.path)]
     order: list[pytest.Item] = []
+    waiters = (workers + 1) // 2
     for number in range(workers):  # xdist's worksteal gives each worker such a part at first
-        share = waiting[number::workers]
-        size = (len(items) - len(order)) // (workers - number) - len(share)
+        share = waiting[number::waiters] if number < waiters else []
+        size = max(0, (len(items) - len(order)) // (workers - number) - len(share))
         order += share + others[:size]
         del others[:size]
     items[:] = order

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hermes_tui.cells import pad, width_of
+from hermes_tui.cells import fit, pad, width_of
 from hermes_tui.cli import stderr, stdout
 from hermes_tui.cli.home_option import environment_of, hurry, manager_of, mention_problems
 from hermes_tui.display import age, safe
@@ -68,7 +68,8 @@ def attention(context: click.Context, as_json: bool, watch: bool, seen: bool) ->
                 report = {"at": datetime.now(UTC), "sessions": [_as_json(one) for one in found]}
                 stdout.write(encode(report) + b"\n") if watch else stdout.write_json(report)
             else:
-                stdout.write(between + "".join(f"{line}\n" for line in _lines(found, datetime.now(UTC))))
+                lines = _lines(found, datetime.now(UTC), stdout.terminal_width())
+                stdout.write(between + "".join(f"{line}\n" for line in lines))
         trouble = monitor.trouble
         try:
             for one in found if seen else ():
@@ -168,29 +169,40 @@ def monitored(
     return manager, Monitor(manager, manager.marks, stuck_after=stuck_after, board=board), manager.marks
 
 
-def _lines(found: Sequence[Attended], now: datetime) -> Iterator[str]:
+def _lines(found: Sequence[Attended], now: datetime, width: int) -> Iterator[str]:
+    """One line a session, or two where that is wider than the terminal: its id, whole, is given to other commands."""
     if not found:
         yield "Nothing needs you, and nothing is at work."
         return
     group = ""
-    longest = max(width_of(safe(one.session.unified_id)) for one in found)  # whole, to be given to other commands
-    for one in found:
-        state = one.state
-        if state.group != group:
-            group = state.group
+    rows = [_row(one, now) for one in found]
+    longest = max(width_of(name) for _, name, *_ in rows)
+    lines = [
+        "  ".join((lead, pad(name, longest), pad(title, 30), pad(doing, 40), where or "-"))
+        for lead, name, title, doing, where in rows
+    ]
+    is_narrow = any(width_of(line) > width for line in lines)
+    for one, line, (lead, name, title, doing, where) in zip(found, lines, rows, strict=True):
+        if one.state.group != group:
+            group = one.state.group
             yield group
-        doing = " ".join(part for part in (state.tool, state.text) if part)
-        where = one.pane.name if one.pane is not None else "-"
-        yield "  " + "  ".join(
-            (
-                pad(state.word, 10),
-                pad(age(state.since, now), 4, right=True),
-                pad(safe(one.session.unified_id), longest),
-                pad(safe(one.session.title), 30),
-                pad(safe(doing), 40),
-                safe(where),
-            )
-        )
+        if is_narrow:
+            yield fit("  ".join(part for part in (lead, title, doing) if part), width).rstrip()
+            yield f"    {name}  {where}".rstrip()
+        else:
+            yield line
+
+
+def _row(one: Attended, now: datetime) -> tuple[str, str, str, str, str]:
+    """How it is and since when, its unified id, its title, what it does, and its pane."""
+    state = one.state
+    return (
+        f"  {pad(state.word, 10)}  {pad(age(state.since, now), 4, right=True)}",
+        safe(one.session.unified_id),
+        safe(one.session.title),
+        safe(" ".join(part for part in (state.tool, state.text) if part)),
+        safe(one.pane.name) if one.pane is not None else "",
+    )
 
 
 def _as_json(one: Attended) -> dict[str, Any]:

@@ -101,6 +101,18 @@ def test_what_needs_a_person_is_said_with_its_evidence(claude: Path, cli: Cli) -
     assert re.search(r"^need you\n  approval +now  claude:e83ad329\S* .* Bash rm -rf build +-\n$", text), text
 
 
+def test_no_line_is_wider_than_the_terminal(claude: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    told(cli)
+    run_tool(claude)
+    be_live(claude, "waiting", "permission prompt")
+    monkeypatch.setenv("COLUMNS", "80")
+    need, doing, name = cli("attention").out.splitlines()
+    assert (need, name) == ("need you", f"    claude:{SESSION}")
+    assert re.search(r"^  approval +now  \S.*  Bash rm -rf build$", doing), doing
+    monkeypatch.setenv("COLUMNS", "40")
+    assert cli("attention").out.splitlines()[1:] == [f"{doing[:39]}…", name]
+
+
 def test_a_process_that_died_in_the_middle_is_gone(claude: Path, cli: Cli) -> None:
     assert told(cli) == {}
     run_tool(claude)

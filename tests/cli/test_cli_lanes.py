@@ -66,6 +66,17 @@ def test_list(run: Lanes) -> None:
     assert run("list", "--profile", "nobody")[0] == 2
 
 
+@pytest.mark.parametrize("columns", [70, 80, 120, 160])
+def test_a_list_is_no_wider_than_the_terminal(run: Lanes, columns: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keys are whole all the same, in a line of their own where there is no room beside what a lane is at."""
+    keys = sorted(one["key"] for one in run.json("list")["lanes"])
+    monkeypatch.setenv("COLUMNS", str(columns))
+    lines = [line for line in run("list")[1].splitlines() if not line.startswith("  note: ")]
+    assert sorted(line.split()[-1] for line in lines if "agent:main:" in line) == keys
+    assert all(len(line) <= columns for line in lines if not re.search(r"gateway|^    agent:main:", line))
+    assert ("    KEY" in lines) == (columns < 160)
+
+
 def test_list_and_show_as_json(run: Lanes) -> None:
     found = run.json("list")
     assert {one["name"] for one in found["profiles"]} == {"default", "coder"}

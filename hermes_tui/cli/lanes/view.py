@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -22,13 +22,17 @@ __all__ = ["board_lines", "gateway_words", "lane_lines", "outcome_line", "plan_l
 
 _HEAD = ("PLATFORM", "CHAT", "WHO", "SESSION", "LAST", "CONTEXT", "STATE", "RESETS", "KEY")
 _RIGHT = {4, 5}
+_KEY = _HEAD.index("KEY")
+_ALWAYS = tuple(_HEAD.index(name) for name in ("PLATFORM", "CHAT", "STATE"))
+_MOST_TELLING = tuple(_HEAD.index(name) for name in ("RESETS", "LAST", "WHO", "SESSION", "CONTEXT"))
 _MOST = (14, 28, 16, 32, 4, 8, 14, 28, 0)
 _GAP = "  "
 
 
 def board_lines(board: Board, turns: Turns, now: datetime, width: int) -> Iterator[str]:
-    """Every profile with its gateway, and its lanes as a table no wider than `width` where that is possible: keys
-    are never cut, for they are what the next command needs. Below a lane in a turn stands at what it is."""
+    """Every profile with its gateway, and its lanes as a table no wider than `width`, but for keys: these are never
+    cut, for they are what the next command needs, and stand below their lanes where there is no room beside them, as
+    does at what a lane in a turn is."""
     for profile in board.profiles:
         yield f"{safe(profile.name)}: {gateway_words(profile, now)}  {safe(profile.home)}"
         for note in profile.notes:
@@ -69,21 +73,32 @@ def _table(lanes: Sequence[Lane], turns: Turns, now: datetime, width: int) -> It
         max(width_of(_HEAD[at]), *(min(width_of(row[at]), _MOST[at] or 10_000) for row in rows))
         for at in range(len(_HEAD))
     ]
-    columns = list(range(len(_HEAD)))
-    for optional in (5, 3, 2, 4, 7):  # least telling first
-        if sum(widths[at] + len(_GAP) for at in columns) <= width:
-            break
-        columns.remove(optional)
+    columns = _columns(widths, width)
     for lane, row in ((None, _HEAD), *zip(lanes, rows, strict=True)):
         # The key is the last column: nothing stands behind it, so it is neither cut nor filled up.
-        cells = [row[at] if at == 8 else pad(row[at], widths[at], right=at in _RIGHT) for at in columns]
+        cells = [row[at] if at == _KEY else pad(row[at], widths[at], right=at in _RIGHT) for at in columns]
         yield _GAP.join(cells).rstrip()
+        if _KEY not in columns:
+            yield f"{_GAP}{row[_KEY]}"
         if lane is not None:
             # What it is at, and what waits behind it, where that is known.
             turn = turns.get((lane.profile, lane.key))
             parts = [turn_words(turn, datetime.astimezone)] if turn is not None else []
             if doing := safe("; ".join([*parts, *([queue_words(lane, turn)] if lane.queued else [])])):
                 yield fit(f"  └ {doing}", max(width, 40)).rstrip()
+
+
+def _columns(widths: Sequence[int], width: int) -> Sequence[int]:
+    """Those that fit, the most telling before others: without `_KEY` where there is no room beside it for these."""
+
+    def fits(columns: Collection[int]) -> bool:
+        return sum(widths[at] + len(_GAP) for at in columns) - len(_GAP) <= width
+
+    columns = {*_ALWAYS, _KEY} if fits((*_ALWAYS, _KEY)) else {*_ALWAYS}
+    for optional in _MOST_TELLING:
+        if fits((*columns, optional)):
+            columns.add(optional)
+    return sorted(columns)
 
 
 def _row(lane: Lane, turn: SessionState | None, now: datetime) -> tuple[str, ...]:

@@ -8,7 +8,8 @@ import os
 import shutil
 import signal
 import sys
-from collections.abc import Callable, Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from fnmatch import fnmatch
 from functools import cache, partial
@@ -55,6 +56,9 @@ WAITING = (
 )
 """Tests that wait for seconds. Half of the workers begin with them, and the others keep the processors busy
 meanwhile: at the end the last of them would wait while all else is done."""
+
+LONG_LOOK = 0.03
+"""Seconds in which Python goes through all that is there for garbage."""
 
 _HERE = Path(__file__).parent
 _KEPT = {"PATH", "LANG", "LC_ALL", "TERM", "TMPDIR", "PYTHONPATH", "VIRTUAL_ENV", "CI"}
@@ -109,10 +113,45 @@ def _is_one_of(patterns: Sequence[str], path: Path) -> bool:
     return any(fnmatch(path.relative_to(_HERE).as_posix(), pattern) for pattern in patterns)
 
 
+class Collector:
+    """Has Python pass over what stays to the end: ten thousand tests, and what they import or keep."""
+
+    def __init__(self) -> None:
+        self._began = self._took = 0.0
+
+    def note(self, phase: str, about: Mapping[str, int]) -> None:
+        """See `gc.callbacks`."""
+        if about["generation"] < 2:
+            return
+        now = time.thread_time()
+        if phase == "start":
+            self._began = now
+        else:
+            self._took = now - self._began
+
+    def pass_over(self) -> None:
+        """What is there now, if to go through it takes long."""
+        if self._took > LONG_LOOK:
+            gc.collect()
+            gc.freeze()
+            self._took = 0.0
+
+
+_collector = Collector()
+
+
 def pytest_collection_finish() -> None:
-    """Ten thousand tests and what they import stay to the end: Python need not look through them for garbage."""
+    """All tests are there."""
+    gc.callbacks.append(_collector.note)
     gc.collect()
-    gc.freeze()
+    _collector.pass_over()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown() -> Iterator[None]:
+    """What one test was the first to import would be gone through in all others."""
+    yield
+    _collector.pass_over()
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -23,16 +23,16 @@ __all__ = ["BUILT_IN", "GROUP", "LABELS", "adapter_class", "agent_names", "insta
 GROUP = "hermes_tui.adapters"
 
 BUILT_IN: Mapping[str, str] = {
-    "claude": "session_adapters.claude:ClaudeAdapter",
-    "codex": "session_adapters.codex:CodexAdapter",
-    "copilot": "session_adapters.copilot:CopilotAdapter",
-    "cursor": "session_adapters.cursor:CursorAdapter",
-    "gemini": "session_adapters.gemini:GeminiAdapter",
-    "hector": "session_adapters.hector:HectorAdapter",
-    "hermes": "session_adapters.hermes:HermesAdapter",
+    "claude": "session_adapters.claude.adapter:ClaudeAdapter",
+    "codex": "session_adapters.codex.adapter:CodexAdapter",
+    "copilot": "session_adapters.copilot.adapter:CopilotAdapter",
+    "cursor": "session_adapters.cursor.adapter:CursorAdapter",
+    "gemini": "session_adapters.gemini.adapter:GeminiAdapter",
+    "hector": "session_adapters.hector.adapter:HectorAdapter",
+    "hermes": "session_adapters.hermes.adapter:HermesAdapter",
     "omp": "session_adapters.omp:OmpAdapter",
-    "openclaw": "session_adapters.openclaw:OpenClawAdapter",
-    "opencode": "session_adapters.opencode:OpenCodeAdapter",
+    "openclaw": "session_adapters.openclaw.adapter:OpenClawAdapter",
+    "opencode": "session_adapters.opencode.adapter:OpenCodeAdapter",
     "pi": "session_adapters.pi:PiAdapter",
 }
 """Agent name → where its class is. A third-party adapter cannot take a built-in name."""

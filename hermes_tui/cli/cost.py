@@ -14,7 +14,7 @@ from hermes_tui.cli.home_option import hurry, is_known, manager_of, mention_the_
 from hermes_tui.display import count, dollars, safe
 
 if TYPE_CHECKING:
-    from hermes_tui.sessions.cost import CostBreakdown, CostSummary
+    from hermes_tui.sessions.cost.report import CostBreakdown, CostSummary
 
 __all__ = ["cost", "report"]
 

@@ -19,7 +19,8 @@ from hermes_tui.errors import HermesTuiError, ValidationError
 
 if TYPE_CHECKING:
     from hermes_tui.memory.configuration import MemoryConfiguration
-    from hermes_tui.memory.longterm import LongTermMemory, MemoryPoint
+    from hermes_tui.memory.longterm.memory import LongTermMemory
+    from hermes_tui.memory.longterm.protocols import MemoryPoint
 
 __all__ = ["list_points", "memory", "recall", "stats"]
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from hermes_tui.errors import ValidationError
 from hermes_tui.platform.memory_tuning import import_without, restart_without_thread_caches
-from hermes_tui.tui.splash import show_splash
+from hermes_tui.tui.splash.splash import show_splash
 
 if TYPE_CHECKING:
     from hermes_tui.cli.settings import Settings

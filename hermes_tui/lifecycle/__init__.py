@@ -24,7 +24,9 @@ if TYPE_CHECKING:
     from hermes_tui.lifecycle.keys import build_session_key, is_shared_multi_user_session
     from hermes_tui.lifecycle.lane_index.entry import SessionEntry
     from hermes_tui.lifecycle.lanes import Lane, board
-    from hermes_tui.lifecycle.operations import Operations, Outcome, Plan, Request
+    from hermes_tui.lifecycle.operations.operations import Operations
+    from hermes_tui.lifecycle.operations.plan import Plan, Request
+    from hermes_tui.lifecycle.operations.verify import Outcome
     from hermes_tui.lifecycle.policy import SessionResetPolicy
     from hermes_tui.lifecycle.recovery import recover
     from hermes_tui.lifecycle.runtime.agent_cache import AgentCache
@@ -33,7 +35,7 @@ if TYPE_CHECKING:
     from hermes_tui.lifecycle.runtime.message_queue import MessageQueue
     from hermes_tui.lifecycle.runtime.runner import GatewayRunner
     from hermes_tui.lifecycle.source import HomeChannel, SessionContext, SessionSource
-    from hermes_tui.lifecycle.state_db import SessionDB
+    from hermes_tui.lifecycle.state_db.database import SessionDB
     from hermes_tui.lifecycle.store import SessionStore
     from hermes_tui.lifecycle.whatsapp import WhatsAppAliases, canonical_whatsapp_identifier
 
@@ -48,12 +50,12 @@ _PLACES = {
     "Lane": "lanes",
     "MessageEvent": "runtime.events",
     "MessageQueue": "runtime.message_queue",
-    "Operations": "operations",
-    "Outcome": "operations",
-    "Plan": "operations",
-    "Request": "operations",
+    "Operations": "operations.operations",
+    "Outcome": "operations.verify",
+    "Plan": "operations.plan",
+    "Request": "operations.plan",
     "SessionContext": "source",
-    "SessionDB": "state_db",
+    "SessionDB": "state_db.database",
     "SessionEntry": "lane_index.entry",
     "SessionResetPolicy": "policy",
     "SessionSource": "source",

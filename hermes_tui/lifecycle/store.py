@@ -27,7 +27,7 @@ from hermes_tui.lifecycle.lane_index.stored import StoredIndex
 from hermes_tui.lifecycle.policy import reset_reason, should_reset
 from hermes_tui.lifecycle.routing import Route, route
 from hermes_tui.lifecycle.source import SessionSource
-from hermes_tui.lifecycle.state_db import SessionDB
+from hermes_tui.lifecycle.state_db.database import SessionDB
 from hermes_tui.lifecycle.transcripts import Transcripts
 from hermes_tui.lifecycle.whatsapp import WhatsAppAliases
 from hermes_tui.platform.log import write_failure

@@ -13,7 +13,7 @@ from typing import Any, Self
 from hermes_tui.errors import SessionNotFound, StoreError
 from hermes_tui.lifecycle.lane_index.entry import SessionEntry
 from hermes_tui.lifecycle.lane_index.lane_rows import LaneSessions
-from hermes_tui.lifecycle.state_db import SessionDB
+from hermes_tui.lifecycle.state_db.database import SessionDB
 
 __all__ = ["Transcripts"]
 

@@ -9,7 +9,9 @@ from typing import Any
 from msgspec.structs import replace
 
 from hermes_tui.display import priced
-from hermes_tui.sessions import calls
+from hermes_tui.sessions.calls.arguments import target
+from hermes_tui.sessions.calls.files import files_touched
+from hermes_tui.sessions.calls.outcome import exit_code, failed
 from session_adapters.model import Message, Session, ToolCall
 
 __all__ = ["overview_of"]
@@ -24,7 +26,7 @@ def overview_of(session: Session, mask: Callable[[Any], Any] = lambda value: val
     prompts = [one.content for one in said if one.is_prompt]
     answers = [one.content for one in said if one.role == "assistant"]
     made = [call for message in session.messages for call in message.tool_calls]
-    files = calls.files_touched(made, session.cwd)
+    files = files_touched(made, session.cwd)
     changed, read = ([path for path, done in files.items() if done == how] for how in ("edited", "read"))
     commands = [
         call for call in made if isinstance(call.input, dict) and (call.input.get("command") or call.input.get("cmd"))
@@ -55,7 +57,7 @@ def overview_of(session: Session, mask: Callable[[Any], Any] = lambda value: val
             "files_changed": len(changed),
             "files_read": len(read),
             "commands": len(commands),
-            "failed_calls": sum(calls.failed(call) for call in made),
+            "failed_calls": sum(failed(call) for call in made),
         },
         "tools": mask(dict(Counter(call.tool_name for call in made).most_common(12))),
         "tokens": session.tokens.total if session.tokens is not None else None,
@@ -66,8 +68,9 @@ def overview_of(session: Session, mask: Callable[[Any], Any] = lambda value: val
 
 
 def _command(call: ToolCall) -> str:
-    failed = next((f" [exit {status}]" for status in (calls.exit_code(call.output),) if status), "")
-    return calls.target(call) + (failed or (" [failed]" if call.is_error else ""))
+    status = exit_code(call.output)
+    how = f" [exit {status}]" if status else " [failed]" if call.is_error else ""
+    return target(call) + how
 
 
 def _name(messages: tuple[Message, ...], at: int) -> str | None:

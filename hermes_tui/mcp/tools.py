@@ -24,7 +24,7 @@ from hermes_tui.mcp.scope import AskingSession, Scope
 from hermes_tui.platform import memory_tuning
 from hermes_tui.platform.log import write_failure
 from hermes_tui.platform.memory_tuning import give_back
-from hermes_tui.redact import Redactor
+from hermes_tui.redact.redactor import Redactor
 from hermes_tui.sessions.export import export
 from hermes_tui.sessions.manager import SessionManager
 from hermes_tui.sessions.period import parse_when

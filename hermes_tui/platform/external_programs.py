@@ -23,7 +23,7 @@ from hermes_tui.platform.terminal_handoff import run_here
 if TYPE_CHECKING:
     from textual.app import App
 
-    from hermes_tui.sessions.native import Start
+    from hermes_tui.sessions.native.plan import Start
 
 __all__ = ["editor", "editor_at", "pager", "run_outside", "run_start", "start_beside", "viewer"]
 

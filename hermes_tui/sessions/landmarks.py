@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Literal
 
-from hermes_tui.sessions.calls import edits, failed, is_untold_edit
+from hermes_tui.sessions.calls.edits import edits, is_untold_edit
+from hermes_tui.sessions.calls.outcome import failed
 from session_adapters.model import Message, ToolCall
 
 __all__ = ["KINDS", "LandmarkKind", "calls_of", "is_landmark"]

@@ -30,15 +30,16 @@ from session_adapters.transcript import Transcript
 
 if TYPE_CHECKING:
     from hermes_tui.config import Price
-    from hermes_tui.redact import Redactor
-    from hermes_tui.sessions.context import ContextView, WindowChoice
-    from hermes_tui.sessions.cost import CostOptions, CostSummary
+    from hermes_tui.redact.redactor import Redactor
+    from hermes_tui.sessions.context.view import ContextView
+    from hermes_tui.sessions.context.window_choice import WindowChoice
+    from hermes_tui.sessions.cost.report import CostOptions, CostSummary
     from hermes_tui.sessions.cost.service import CostDesk
     from hermes_tui.sessions.diff.model import SessionDiff
     from hermes_tui.sessions.doctor import DoctorReport
     from hermes_tui.sessions.index.service import IndexService
-    from hermes_tui.sessions.native import Start, Verb
-    from hermes_tui.sessions.query import NowIn
+    from hermes_tui.sessions.native.plan import Start, Verb
+    from hermes_tui.sessions.query.filters import NowIn
     from hermes_tui.sessions.search.model import MessageWindow, Outcome, Result, SearchOptions
     from hermes_tui.sessions.search.service import SearchDesk
 
@@ -210,7 +211,7 @@ class SessionManager:
     def total_cost(self, options: CostOptions | None = None, **changes: Any) -> CostSummary:
         """What the sessions that match cost in all and by group (spec 004 §6.4); zeros where there are none. Raises
         `ValidationError`."""
-        from hermes_tui.sessions.cost import CostOptions
+        from hermes_tui.sessions.cost.report import CostOptions
 
         return self.costs.total(changed(options, changes, CostOptions))
 
@@ -247,13 +248,13 @@ class SessionManager:
     def context_window(self, summary: SessionSummary, window: config.ContextWindow | None = None) -> WindowChoice:
         """The window that the session's agent has on it: `window` where it is chosen by hand, else as the agent's own
         configuration or the user's settings say. Raises `ValidationError` for settings that are wrong."""
-        from hermes_tui.sessions.context import choice_of
+        from hermes_tui.sessions.context.window_choice import choice_of
 
         return choice_of(self._adapters, summary, config.load().context, window)
 
     def context(self, agent: str, session_id: str, *, window: config.ContextWindow | None = None) -> ContextView:
         """What the agent still sees of the session (spec 001). Raises as `get` does, and as `context_window`."""
-        from hermes_tui.sessions.context import context_view, gauged
+        from hermes_tui.sessions.context.view import context_view, gauged
 
         session = self.get(agent, session_id)
         return gauged(context_view(agent, session.messages, self.context_window(session, window)))
@@ -263,19 +264,19 @@ class SessionManager:
     def resume(self, agent: str, session_id: str, *, cwd: Path | str | None = None) -> Start:
         """How the agent itself goes on with the session, in `cwd` if not in its own directory, and what speaks
         against it (spec 004 §7.1). Nothing is started. Raises as `summary` does, and `CapabilityError`."""
-        from hermes_tui.sessions.native import plan
+        from hermes_tui.sessions.native.plan import plan
 
         return plan(self._adapters, self.summary(agent, session_id), "resume", cwd)
 
     def fork(self, agent: str, session_id: str, *, cwd: Path | str | None = None) -> Start:
         """The same for a new session that begins with what was said in this one."""
-        from hermes_tui.sessions.native import plan
+        from hermes_tui.sessions.native.plan import plan
 
         return plan(self._adapters, self.summary(agent, session_id), "fork", cwd)
 
     def offers(self, summary: SessionSummary, verb: Verb) -> bool:
         """Whether the agent has a command of its own to resume or fork the session."""
-        from hermes_tui.sessions.native import offers
+        from hermes_tui.sessions.native.plan import offers
 
         return offers(self._adapters, summary, verb)
 

@@ -7,7 +7,8 @@ from datetime import datetime
 from typing import Literal, NamedTuple
 
 from hermes_tui.display import compact
-from hermes_tui.sessions.calls import edits, is_untold_edit, target
+from hermes_tui.sessions.calls.arguments import target
+from hermes_tui.sessions.calls.edits import edits, is_untold_edit
 from hermes_tui.sessions.landmarks import calls_of, is_landmark
 from session_adapters.model import Message
 

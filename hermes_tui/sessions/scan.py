@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from hermes_tui.sessions.query import Search
+from hermes_tui.sessions.query.query import Search
 from hermes_tui.sessions.query.regex import literals
 from hermes_tui.sessions.query.tree import All, Any, Inside, MessageFilter, Regex, TextUnit, Tree, Word
 from hermes_tui.sessions.search.model import Field, Match, SourceMatch

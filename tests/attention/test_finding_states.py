@@ -14,8 +14,8 @@ from hermes_tui.attention.report import AttentionReport
 from hermes_tui.attention.states import StateName
 from hermes_tui.cli.execute import execute
 from hermes_tui.sessions.manager import SessionManager
-from hermes_tui.sessions.query import parse
 from hermes_tui.sessions.query.filters import ATTENDED
+from hermes_tui.sessions.query.query import parse
 from session_adapters.base import Environment
 from session_adapters.model import SessionSummary
 

@@ -13,7 +13,9 @@ import pytest
 from claude_lines import ClaudeHome
 from hermes_tui.attention.monitor import Monitor
 from hermes_tui.attention.panes import Pane
-from hermes_tui.lifecycle.operations import Audit, Operations, Request
+from hermes_tui.lifecycle.operations.audit import Audit
+from hermes_tui.lifecycle.operations.operations import Operations
+from hermes_tui.lifecycle.operations.plan import Request
 from hermes_tui.sessions.manager import SessionManager
 from hermes_tui.sessions.mark_store import MarkStore
 from lane_homes import DISCORD, NOW, HermesDemo

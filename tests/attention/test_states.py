@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hermes_tui.attention.states import STATES, Sign, judge
 from session_adapters.activity import Activity, Step, activity_of
 from session_adapters.base import Environment, Liveness
-from session_adapters.hermes import HermesAdapter
+from session_adapters.hermes.adapter import HermesAdapter
 from session_adapters.model import Message, ToolCall
 
 NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)

@@ -15,7 +15,7 @@ from functools import partial
 from pathlib import Path
 
 from benchmarks.measures import Row, Tool
-from hermes_tui.sessions.cost import CostOptions
+from hermes_tui.sessions.cost.report import CostOptions
 from hermes_tui.sessions.manager import SessionManager
 from session_adapters.base import Environment
 

@@ -17,12 +17,14 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from hermes_tui.memory.longterm import MemoryPoint
+from hermes_tui.memory.longterm.protocols import MemoryPoint
 from hermes_tui.memory.longterm.qdrant_embedded import EmbeddedQdrant
 from hermes_tui.memory.message import HectorMessage
 from hermes_tui.memory.sql.service import SQLSessionService
 from hermes_tui.memory.sql.sqlite import SqliteDatabase
-from hermes_tui.memory.working import BufferWindow, SummaryBuffer, TokenWindow
+from hermes_tui.memory.working.buffer_window import BufferWindow
+from hermes_tui.memory.working.summary_buffer import SummaryBuffer
+from hermes_tui.memory.working.token_window import TokenWindow
 
 MESSAGES = 100_000
 POINTS = 50_000

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from hermes_tui.config import ContextWindow
-from hermes_tui.sessions.context import ContextView, WindowChoice, context_view, window_for
+from hermes_tui.sessions.context.view import ContextView, context_view
+from hermes_tui.sessions.context.window_choice import WindowChoice, window_for
 from session_adapters.base import Memory
 from session_adapters.model import Message, Role, ToolCall, ToolResult
 

@@ -14,7 +14,8 @@ from msgspec.structs import replace
 
 from hermes_tui.config import ContextWindow
 from hermes_tui.errors import ValidationError
-from hermes_tui.sessions.context import ContextView, WindowChoice, context_view, gauged, parse_window, window_for
+from hermes_tui.sessions.context.view import ContextView, context_view, gauged
+from hermes_tui.sessions.context.window_choice import WindowChoice, parse_window, window_for
 from hermes_tui.sessions.manager import SessionManager
 from session_adapters.base import Environment, Memory
 from session_adapters.model import Message, Session, TokenUsage

@@ -20,7 +20,9 @@ from hermes_tui.demo.live import DemoGateway
 from hermes_tui.lifecycle.gateway.process import gateway_of
 from hermes_tui.lifecycle.keys import build_session_key
 from hermes_tui.lifecycle.lanes import board
-from hermes_tui.lifecycle.operations import Audit, Operations, Request
+from hermes_tui.lifecycle.operations.audit import Audit
+from hermes_tui.lifecycle.operations.operations import Operations
+from hermes_tui.lifecycle.operations.plan import Request
 from hermes_tui.lifecycle.source import SessionSource
 
 NOW = datetime(2026, 11, 21, 10, 34, tzinfo=UTC)

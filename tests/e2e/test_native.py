@@ -250,7 +250,7 @@ def test_what_a_store_says_runs_no_shell(
     tmux: Tmux, tmp_path: Path, programs: StandIns, variables: dict[str, str]
 ) -> None:
     """tmux ends a command at a word that ends in a semicolon, and runs `#(…)` in a directory's name by a shell."""
-    from hermes_tui.sessions.native import Start
+    from hermes_tui.sessions.native.plan import Start
     from hermes_tui.sessions.native.start import open_window
 
     program = programs.add("pi")

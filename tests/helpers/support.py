@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from session_adapters.attachments import keeping
+from session_adapters.attachments.made import keeping
 from session_adapters.model import Message
 
 __all__ = ["PATIENCE", "REPOSITORY", "STORES", "attached_bytes"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from hermes_tui.sessions.query import FILTERS
+from hermes_tui.sessions.query.filters import FILTERS
 
 __all__ = ["PIECES", "made"]
 

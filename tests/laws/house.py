@@ -10,7 +10,7 @@ import re
 import sys
 import tokenize
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 
@@ -32,6 +32,7 @@ __all__ = [
     "private",
     "reached_by_tests",
     "shared",
+    "waits",
 ]
 
 
@@ -190,7 +191,34 @@ def circles() -> list[list[str]]:
     return sorted((part for part in _parts(graph) if len(part) > 1), key=len, reverse=True)
 
 
-def _imports(tree: ast.Module, known: Mapping[str, Path]) -> Iterator[str]:
+def waits() -> list[list[str]]:
+    """Groups of modules that wait for each other while they are imported, largest first. Python has a thread wait
+    for what a module imports at once, and for the package it is in: of two threads that come from two sides, one is
+    given a module that is half made, and fails."""
+    known = modules()
+    graph = {
+        name: {other for node in _at_once(tree.body) for other in _imports(node, known) if other != name}
+        | {name.rpartition(".")[0]} & known.keys()
+        for name, tree in _trees().items()
+    }
+    return sorted((part for part in _parts(graph) if len(part) > 1), key=len, reverse=True)
+
+
+def _at_once(body: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
+    """The imports among these statements that are made when a module is imported."""
+    for node in body:
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            yield node
+        elif isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+            yield from _at_once(node.orelse)
+        elif not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield from _at_once(part for part in ast.iter_child_nodes(node) if isinstance(part, ast.stmt))
+            yield from _at_once(
+                one for part in ast.iter_child_nodes(node) if isinstance(part, ast.ExceptHandler) for one in part.body
+            )
+
+
+def _imports(tree: ast.AST, known: Mapping[str, Path]) -> Iterator[str]:
     """Modules of the product that this one names in an import."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
@@ -260,10 +288,10 @@ def main() -> None:
     print(f"private names that a base in another file brings along: {together.total()} in {len(together)} classes")
     print("  " + ", ".join(f"{name} {count}" for name, count in together.most_common(8)))
     print(f"private names that tests reach: {len(reached_by_tests())}")
-    found = circles()
-    print(f"circles of imports: {len(found)}")
-    for part in found:
-        print("  " + " ".join(sorted(part)))
+    for what, found in (("circles of imports", circles()), ("circles of threads that import", waits())):
+        print(f"{what}: {len(found)}")
+        for part in found:
+            print("  " + " ".join(sorted(part)))
 
 
 if __name__ == "__main__":

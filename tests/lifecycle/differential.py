@@ -38,7 +38,7 @@ from hermes_tui.lifecycle.local_times import from_wall
 from hermes_tui.lifecycle.policy import SessionResetPolicy
 from hermes_tui.lifecycle.routing import next_message
 from hermes_tui.lifecycle.source import SessionSource
-from hermes_tui.lifecycle.state_db import SessionDB
+from hermes_tui.lifecycle.state_db.database import SessionDB
 from hermes_tui.lifecycle.store import SessionStore
 from oracle.hermes import Oracle, OracleError
 

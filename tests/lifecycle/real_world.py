@@ -10,7 +10,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from hermes_tui.lifecycle.operations import Outcome, Plan
+from hermes_tui.lifecycle.operations.plan import Plan
+from hermes_tui.lifecycle.operations.verify import Outcome
 from lifecycle.worlds import OperatedHome
 from oracle.gateway import RealGateway, direct_lane, group_lane
 

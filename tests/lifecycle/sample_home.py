@@ -10,7 +10,10 @@ from typing import Any
 import pytest
 
 from hermes_tui.errors import OperationRefused
-from hermes_tui.lifecycle.operations import Audit, Operations, Outcome, Plan, Request
+from hermes_tui.lifecycle.operations.audit import Audit
+from hermes_tui.lifecycle.operations.operations import Operations
+from hermes_tui.lifecycle.operations.plan import Plan, Request
+from hermes_tui.lifecycle.operations.verify import Outcome
 from session_adapters.base import Environment
 from tiny_home import tree_hash
 

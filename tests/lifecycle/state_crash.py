@@ -16,7 +16,7 @@ from pathlib import Path
 
 import apsw
 
-from hermes_tui.lifecycle.state_db import SessionDB
+from hermes_tui.lifecycle.state_db.database import SessionDB
 
 WORK: dict[str, Callable[[SessionDB], object]] = {
     "open": lambda db: None,

@@ -9,7 +9,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from hermes_tui.errors import SessionNotFound, ValidationError
-from hermes_tui.lifecycle.state_db import SessionDB
+from hermes_tui.lifecycle.state_db.database import SessionDB
 from oracle.hermes import Oracle, OracleError
 
 __all__ = ["Pair", "steps"]

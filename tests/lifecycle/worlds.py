@@ -11,7 +11,11 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from hermes_tui.lifecycle.operations import Audit, AuditRecord, Operations, Outcome, Plan, Request
+from hermes_tui.lifecycle.operations.audit import Audit
+from hermes_tui.lifecycle.operations.operations import Operations
+from hermes_tui.lifecycle.operations.plan import Plan, Request
+from hermes_tui.lifecycle.operations.record import AuditRecord
+from hermes_tui.lifecycle.operations.verify import Outcome
 from oracle.hermes import Oracle, oracle_python
 from session_adapters.base import Environment
 

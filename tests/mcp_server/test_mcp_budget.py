@@ -22,7 +22,7 @@ from hermes_tui.mcp.budget import LEAST_BYTES, MOST_BYTES, encoded, pages, short
 from hermes_tui.mcp.schemas import TOOLS
 from hermes_tui.mcp.scope import Scope
 from hermes_tui.mcp.tools import AgentTools
-from hermes_tui.redact import Redactor
+from hermes_tui.redact.redactor import Redactor
 from hermes_tui.sessions.manager import SessionManager
 from indexing import build
 from secret_samples import SECRETS

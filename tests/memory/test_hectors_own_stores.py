@@ -24,12 +24,13 @@ from hermes_tui.memory.sql.database import SqlDatabase, Statements
 from hermes_tui.memory.sql.postgres import PostgresDatabase
 from hermes_tui.memory.sql.service import SQLSessionService, migrate_store
 from hermes_tui.memory.sql.sqlite import SqliteDatabase
-from hermes_tui.memory.working import STRATEGIES, StrategySettings, SummaryBuffer, strategy_of
-from hermes_tui.memory.working.strategies import StrategyName
-from hermes_tui.sessions.context import WindowChoice, context_view
+from hermes_tui.memory.working.strategies import STRATEGIES, StrategyName, StrategySettings, strategy_of
+from hermes_tui.memory.working.summary_buffer import SummaryBuffer
+from hermes_tui.sessions.context.view import context_view
+from hermes_tui.sessions.context.window_choice import WindowChoice
 from postgres_server import PostgresServer
 from session_adapters.base import SessionMissing, SessionUnreadable
-from session_adapters.hector import HectorAdapter
+from session_adapters.hector.adapter import HectorAdapter
 from session_adapters.hector.configuration.dsn import parse_dsns
 from session_adapters.model import Problem
 from support import STORES

@@ -17,16 +17,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chances import examples
-from hermes_tui.memory.longterm import (
-    LongTermMemory,
+from hermes_tui.memory.longterm.embedders import OllamaEmbedder, OpenAIEmbedder
+from hermes_tui.memory.longterm.memory import LongTermMemory
+from hermes_tui.memory.longterm.pgvector import PgVectorStore
+from hermes_tui.memory.longterm.protocols import (
+    EmbedderRefused,
+    EmbedderUnavailable,
     MemoryPoint,
     RecalledMemory,
     VectorStore,
     VectorStoreUnavailable,
 )
-from hermes_tui.memory.longterm.embedders import OllamaEmbedder, OpenAIEmbedder
-from hermes_tui.memory.longterm.pgvector import PgVectorStore
-from hermes_tui.memory.longterm.protocols import EmbedderRefused, EmbedderUnavailable
 from hermes_tui.memory.longterm.qdrant_embedded import EmbeddedQdrant
 from hermes_tui.memory.longterm.qdrant_server import QdrantServer
 from hermes_tui.memory.longterm.static_embedder import StaticEmbedder
@@ -225,7 +226,7 @@ def test_04_vectors_of_another_length_are_refused(vectors: VectorStore) -> None:
 def test_04_points_outlive_the_process_that_is_killed(tmp_path: Path) -> None:
     script = f"""
 import os, uuid
-from hermes_tui.memory.longterm import MemoryPoint
+from hermes_tui.memory.longterm.protocols import MemoryPoint
 from hermes_tui.memory.longterm.qdrant_embedded import EmbeddedQdrant
 store = EmbeddedQdrant({str(tmp_path)!r})
 for batch in range(20):
@@ -255,7 +256,7 @@ def test_04_one_process_at_a_time(tmp_path: Path) -> None:
 def test_law_3_brings_no_second_sqlite(tmp_path: Path) -> None:
     script = f"""
 import sys
-from hermes_tui.memory.longterm import LongTermMemory
+from hermes_tui.memory.longterm.memory import LongTermMemory
 from hermes_tui.memory.longterm.qdrant_embedded import EmbeddedQdrant
 from hermes_tui.memory.longterm.static_embedder import StaticEmbedder
 from hermes_tui.memory.message import HectorMessage

@@ -17,10 +17,13 @@ from hermes_tui.memory.configuration import (
     read_configuration,
     zero_configuration,
 )
-from hermes_tui.memory.longterm import LongTermMemory, RecalledMemory
+from hermes_tui.memory.longterm.memory import LongTermMemory
+from hermes_tui.memory.longterm.protocols import RecalledMemory
 from hermes_tui.memory.message import HectorMessage
 from hermes_tui.memory.session_service import InMemorySessionService
-from hermes_tui.memory.working import BufferWindow, ConversationHistory, StrategySettings
+from hermes_tui.memory.working.buffer_window import BufferWindow
+from hermes_tui.memory.working.history import ConversationHistory
+from hermes_tui.memory.working.strategies import StrategySettings
 from memory_servers import loopback
 from postgres_server import PASSWORD, PostgresServer
 from support import STORES

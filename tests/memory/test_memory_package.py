@@ -24,7 +24,7 @@ def test_nothing_else_is() -> None:
     "code",
     [
         "import hermes_tui.memory",
-        "import hermes_tui.memory.working",
+        "import hermes_tui.memory.working.strategies",
         "from hermes_tui.memory import LongTermMemory, MemoryService, OllamaEmbedder, QdrantServer, StaticEmbedder",
     ],
 )

@@ -16,9 +16,10 @@ import pytest
 
 from chances import TIMES
 from hermes_tui.errors import StoreError
-from hermes_tui.memory.longterm import LongTermMemory, VectorStoreUnavailable
 from hermes_tui.memory.longterm.batches import MOST, MemoryBatches
 from hermes_tui.memory.longterm.embedders import OllamaEmbedder
+from hermes_tui.memory.longterm.memory import LongTermMemory
+from hermes_tui.memory.longterm.protocols import VectorStoreUnavailable
 from hermes_tui.memory.longterm.qdrant_embedded import EmbeddedQdrant
 from hermes_tui.memory.longterm.qdrant_points import MOST as LOOKED_AT
 from hermes_tui.memory.longterm.qdrant_server import QdrantServer
@@ -29,7 +30,9 @@ from hermes_tui.memory.session_service import InMemorySessionService
 from hermes_tui.memory.sql.database import SqlDatabase
 from hermes_tui.memory.sql.service import SQLSessionService
 from hermes_tui.memory.sql.sqlite import SqliteDatabase
-from hermes_tui.memory.working import BufferWindow, ConversationHistory, SummaryBuffer
+from hermes_tui.memory.working.buffer_window import BufferWindow
+from hermes_tui.memory.working.history import ConversationHistory
+from hermes_tui.memory.working.summary_buffer import SummaryBuffer
 from memory_servers import Answer, loopback
 from tmuxes import until
 

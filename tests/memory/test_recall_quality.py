@@ -15,7 +15,7 @@ import apsw
 import pytest
 
 from hermes_tui.demo.home import environment_of, write_home
-from hermes_tui.memory.longterm import LongTermMemory
+from hermes_tui.memory.longterm.memory import LongTermMemory
 from hermes_tui.memory.longterm.qdrant_embedded import EmbeddedQdrant
 from hermes_tui.memory.longterm.static_embedder import StaticEmbedder
 from hermes_tui.memory.message import HectorMessage

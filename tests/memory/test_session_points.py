@@ -16,9 +16,9 @@ from databases import tree
 from hermes_tui.errors import HermesTuiError, ValidationError
 from hermes_tui.memory import components as components_module
 from hermes_tui.memory.configuration import own_configuration, parse_configuration
-from hermes_tui.memory.longterm import VectorStoreUnavailable
 from hermes_tui.memory.longterm.http_json import HttpFailure, JsonClient
 from hermes_tui.memory.longterm.pgvector import PgVectorStore
+from hermes_tui.memory.longterm.protocols import VectorStoreUnavailable
 from hermes_tui.memory.longterm.qdrant_embedded import EmbeddedQdrant
 from hermes_tui.memory.longterm.qdrant_server import QdrantServer
 from hermes_tui.memory.longterm.session_points import session_points

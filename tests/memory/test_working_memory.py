@@ -15,18 +15,13 @@ from hermes_tui.memory.message import HectorMessage, NativeRole
 from hermes_tui.memory.session_service import InMemorySessionService, SessionService
 from hermes_tui.memory.sql.database import SqlDatabase
 from hermes_tui.memory.sql.service import SQLSessionService
-from hermes_tui.memory.working import (
-    HABITS,
-    STRATEGIES,
-    BufferWindow,
-    ConversationHistory,
-    StrategySettings,
-    SummaryBuffer,
-    TokenWindow,
-    WorkingMemoryStrategy,
-    strategy_of,
-)
-from hermes_tui.memory.working.strategy import message_tokens
+from hermes_tui.memory.working.buffer_window import BufferWindow
+from hermes_tui.memory.working.habits import HABITS
+from hermes_tui.memory.working.history import ConversationHistory
+from hermes_tui.memory.working.strategies import STRATEGIES, StrategySettings, strategy_of
+from hermes_tui.memory.working.strategy import WorkingMemoryStrategy, message_tokens
+from hermes_tui.memory.working.summary_buffer import SummaryBuffer
+from hermes_tui.memory.working.token_window import TokenWindow
 
 ROLES: tuple[NativeRole, ...] = ("ROLE_USER", "ROLE_AGENT")
 MARK = "Previous conversation summary: x"

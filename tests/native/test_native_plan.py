@@ -18,8 +18,8 @@ from chances import examples
 from claude_lines import ClaudeHome
 from hermes_tui.errors import AgentNotInstalled, CapabilityError, ParseError, SessionNotFound, ValidationError
 from hermes_tui.sessions.manager import SessionManager
-from hermes_tui.sessions.native import Start, command_line, plan, quote
-from hermes_tui.sessions.native.plan import STORE_VARIABLES
+from hermes_tui.sessions.native.plan import STORE_VARIABLES, Start, plan
+from hermes_tui.sessions.native.shell_line import command_line, quote
 from session_adapters.base import Capabilities, Environment, Liveness, NativeCommand
 from session_adapters.model import SessionSummary
 from standins import StandIns

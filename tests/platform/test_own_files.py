@@ -14,8 +14,9 @@ import pytest
 
 from hermes_tui import config
 from hermes_tui.errors import StoreError, ValidationError
-from hermes_tui.lifecycle.operations import Audit, AuditRecord
-from hermes_tui.lifecycle.state_db import SessionDB
+from hermes_tui.lifecycle.operations.audit import Audit
+from hermes_tui.lifecycle.operations.record import AuditRecord
+from hermes_tui.lifecycle.state_db.database import SessionDB
 from hermes_tui.platform import locks
 from hermes_tui.platform.log import write_failure
 from hermes_tui.platform.own_files import check_own, open_own, read_own

@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import unseen_secrets
-from hermes_tui.redact import Redactor, patterns
+from hermes_tui.redact.redactor import Redactor, patterns
 from secret_samples import LOOK_ALIKES, SECRETS, Sample
 from session_adapters.model import Message, Session, ToolCall, ToolResult
 from unseen_secrets import Unseen
@@ -477,7 +477,7 @@ def test_of_look_alikes_written_without_sight_of_the_rules_few_are_masked() -> N
 
 def test_expressions_are_compiled_when_a_text_has_their_mark() -> None:
     counted = (
-        "from hermes_tui.redact import Redactor; from hermes_tui.redact.pattern import compiled;"
+        "from hermes_tui.redact.redactor import Redactor; from hermes_tui.redact.pattern import compiled;"
         "size = lambda: compiled.cache_info().currsize;"
         "print(size(), Redactor().text('nothing of them') and size(), Redactor().text('glpat-' + 'x' * 9) and size())"
     )

@@ -6,17 +6,10 @@ from typing import Any
 
 import pytest
 
-from hermes_tui.sessions.calls import (
-    arguments,
-    duration,
-    edits,
-    exit_code,
-    facts,
-    files_touched,
-    label,
-    output_text,
-    target,
-)
+from hermes_tui.sessions.calls.arguments import arguments, label, target
+from hermes_tui.sessions.calls.edits import edits
+from hermes_tui.sessions.calls.files import files_touched
+from hermes_tui.sessions.calls.outcome import duration, exit_code, facts, output_text
 from session_adapters.model import ToolCall
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from hermes_tui.sessions.edits import FileDiff, SessionEdits
+from hermes_tui.sessions.edits.collect import FileDiff, SessionEdits
 from hermes_tui.sessions.edits.sections import compared_texts
 from hermes_tui.sessions.export import export
 from session_adapters.model import Message, Session, ToolCall

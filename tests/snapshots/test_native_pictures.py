@@ -13,7 +13,7 @@ from claude_lines import ClaudeHome
 from hermes_tui.clock import Clock
 from hermes_tui.demo import STATIC_NOW
 from hermes_tui.sessions.manager import SessionManager
-from hermes_tui.sessions.native import Start
+from hermes_tui.sessions.native.plan import Start
 from hermes_tui.tui.app import HermesApp
 from hermes_tui.tui.screens.dialogs.start_agent import StartScreen
 from hermes_tui.tui.widgets.buttons import Buttons

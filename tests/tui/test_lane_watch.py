@@ -11,8 +11,9 @@ import pytest
 
 from hermes_tui.clock import Clock
 from hermes_tui.lifecycle import lanes
-from hermes_tui.lifecycle.operations import Audit, Operations, Request
-from hermes_tui.lifecycle.operations.audit import History
+from hermes_tui.lifecycle.operations.audit import Audit, History
+from hermes_tui.lifecycle.operations.operations import Operations
+from hermes_tui.lifecycle.operations.plan import Request
 from hermes_tui.tui.workers.lane_watch import LaneNews, LaneWatch
 from lane_homes import NOW, HermesDemo
 from session_adapters.base import Environment

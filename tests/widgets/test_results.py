@@ -7,7 +7,7 @@ from datetime import timedelta
 from msgspec.structs import replace
 
 from hermes_tui.clock import Clock
-from hermes_tui.sessions.query import parse
+from hermes_tui.sessions.query.query import parse
 from hermes_tui.sessions.search.incremental.search import LiveResult, LiveSnapshot
 from hermes_tui.tui.widgets.session_list.order import Order
 from hermes_tui.tui.widgets.session_list.result_rows import ConversationNames, answer_of, listed, nothing_rows

@@ -13,7 +13,7 @@ import pytest
 from textual import events
 from textual.widget import Widget
 
-from hermes_tui.sessions.context import context_view
+from hermes_tui.sessions.context.view import context_view
 from pilots import drawn, until
 from session_adapters.base import Environment
 from session_adapters.claude.adapter import ClaudeAdapter

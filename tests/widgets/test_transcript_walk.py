@@ -11,7 +11,7 @@ import pytest
 from textual.pilot import Pilot
 
 from hermes_tui.sessions.manager import SessionManager
-from hermes_tui.sessions.query import parse
+from hermes_tui.sessions.query.query import parse
 from hermes_tui.sessions.search.within import Within
 from hermes_tui.tui.widgets.transcript.pane import TranscriptPane
 from pilots import until

@@ -3,7 +3,3 @@
 The rooms: `records` what Claude Code writes, `paths` where, `summary` what a list reads of a file, `builder` how
 records become messages, `relate` forks by shared history, `live` what processes have open, `adapter` the whole.
 """
-
-from session_adapters.claude.adapter import ClaudeAdapter
-
-__all__ = ["ClaudeAdapter"]

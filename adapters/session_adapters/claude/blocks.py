@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from session_adapters.attachments import made_attachment
+from session_adapters.attachments.made import made_attachment
 from session_adapters.claude.records import (
     Body,
     ClaudeBlock,

@@ -4,7 +4,3 @@ The rooms: `records` what Codex writes, `store` where, `rollout` a file of it, `
 `summary` and `tokens` what a list shows, `messages` the conversation, `document` the oldest layout, of one JSON
 document, `adapter` the whole.
 """
-
-from session_adapters.codex.adapter import CodexAdapter
-
-__all__ = ["CodexAdapter"]

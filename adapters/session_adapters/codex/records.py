@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 from msgspec import Struct
 
-from session_adapters.attachments import made_from_url
+from session_adapters.attachments.made import made_from_url
 from session_adapters.model import Attachment, TokenUsage
 from session_adapters.reading.decoding import Decoder
 from session_adapters.text import if_json

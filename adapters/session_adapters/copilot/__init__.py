@@ -4,7 +4,3 @@ The rooms: `records` what Copilot writes, `reader` lines turned into events, `to
 `builder` and `pieces` events turned into messages, `summary` what a list shows, `document` the layouts of one JSON
 document per session, `workspace` the YAML beside a session, `store` where everything is, `adapter` the whole.
 """
-
-from session_adapters.copilot.adapter import CopilotAdapter
-
-__all__ = ["CopilotAdapter"]

@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct, field
 
-from session_adapters.attachments import made_from_url
+from session_adapters.attachments.made import made_from_url
 from session_adapters.copilot.records import Count, whole
 from session_adapters.model import Attachment, Message, Role, TokenUsage, ToolCall, ToolResult
 from session_adapters.reading.bounds import DOCUMENT_LIMIT

@@ -6,7 +6,7 @@ import os.path
 from collections.abc import Sequence
 from typing import Any
 
-from session_adapters.attachments import made_attachment
+from session_adapters.attachments.made import made_attachment
 from session_adapters.copilot.records import Attached, Compacted, Done, Prompt, ToolOutput, ToolRequest, whole
 from session_adapters.model import Attachment, MessageKind, ToolCall
 from session_adapters.text import scrub_json

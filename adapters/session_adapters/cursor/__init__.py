@@ -7,7 +7,3 @@ The rooms: `records` what Cursor writes, `pieces` what was typed out of what was
 `document` the layout of the document; `facts` what they have in common, `summary` what a list shows and which of
 several copies counts, `places` where all of it is, `native` commands and processes, `adapter` the whole.
 """
-
-from session_adapters.cursor.adapter import CursorAdapter
-
-__all__ = ["CursorAdapter"]

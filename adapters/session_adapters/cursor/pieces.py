@@ -14,7 +14,7 @@ from zoneinfo import ZoneInfo
 
 from msgspec.structs import replace
 
-from session_adapters.attachments import made_attachment, made_from_url
+from session_adapters.attachments.made import made_attachment, made_from_url
 from session_adapters.cursor.records import dig, word
 from session_adapters.model import Attachment, Message
 

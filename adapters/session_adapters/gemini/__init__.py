@@ -4,7 +4,3 @@ The rooms: `records` what Gemini writes, `turns` what a record says, `replay` wh
 it becomes messages, `document` the single JSON documents of 0.20, `summary` what a list shows, `places` where the
 files are and which directory they belong to, `adapter` the whole.
 """
-
-from session_adapters.gemini.adapter import GeminiAdapter
-
-__all__ = ["GeminiAdapter"]

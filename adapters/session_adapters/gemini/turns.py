@@ -10,7 +10,7 @@ from typing import Any, Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from session_adapters.attachments import made_attachment
+from session_adapters.attachments.made import made_attachment
 from session_adapters.gemini.records import (
     Blob,
     Call,

@@ -7,7 +7,3 @@ all generations have in common, `conversations` the tables of v0, v1 and the gui
 a database is asked and `postgres` how a server is, `configuration` where to look, `counts` what a session comes to,
 `recount` the same again, `summary` what a list shows, `transcript` a conversation to follow, `adapter` the whole.
 """
-
-from session_adapters.hector.adapter import HectorAdapter
-
-__all__ = ["HectorAdapter"]

@@ -13,7 +13,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from session_adapters.attachments import made_attachment
+from session_adapters.attachments.made import made_attachment
 from session_adapters.hector.records import EventRow, HectorMessageRow, decoded
 from session_adapters.model import Attachment, Message, MessageKind, Role, ToolCall, ToolResult
 from session_adapters.reading.bounds import CROWDED

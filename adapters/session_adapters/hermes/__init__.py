@@ -4,7 +4,3 @@ The rooms: `records` the rows, `session_queries` and `message_queries` the SQL t
 sessions hang together, `summaries` and `messages` what becomes of it, `transcript` a conversation to follow,
 `old_transcripts` the files from before the database, `adapter` the whole.
 """
-
-from session_adapters.hermes.adapter import HermesAdapter
-
-__all__ = ["HermesAdapter"]

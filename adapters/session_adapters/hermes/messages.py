@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import msgspec
 from msgspec.structs import replace
 
-from session_adapters.attachments import made_attachment, made_from_url
+from session_adapters.attachments.made import made_attachment, made_from_url
 from session_adapters.hermes.records import HermesMessageRow
 from session_adapters.model import Attachment, Message, MessageKind, Role, ToolCall, ToolResult, Visibility
 from session_adapters.reading.damaged_places import Damage

@@ -5,7 +5,3 @@ The rooms: `records` what OpenClaw writes and what its session keys say, `rules`
 the keys in `sessions.json`, `keys` which source holds what a key names, `listing` what a list shows, `relations`
 copies, forks and helpers, `native` commands and processes, `zstd` packed transcripts, `adapter` all.
 """
-
-from session_adapters.openclaw.adapter import OpenClawAdapter
-
-__all__ = ["OpenClawAdapter"]

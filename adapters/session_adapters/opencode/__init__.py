@@ -5,7 +5,3 @@ the document becomes ours, `units` what all layouts have in common, `tables` the
 before them, `summary` what a list shows, `transcript` a conversation to follow, `native` commands and processes,
 `adapter` the whole.
 """
-
-from session_adapters.opencode.adapter import OpenCodeAdapter
-
-__all__ = ["OpenCodeAdapter"]

@@ -12,7 +12,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from session_adapters.attachments import made_from_url
+from session_adapters.attachments.made import made_from_url
 from session_adapters.model import Attachment, Cost, Message, MessageKind, Role, TokenUsage, ToolCall
 from session_adapters.opencode.records import OpenCodeMessage, OpenCodeTokens, PartRecord, ToolState
 from session_adapters.times import from_millis

@@ -8,7 +8,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from session_adapters.attachments import blob_measured
+from session_adapters.attachments.outside import blob_measured
 from session_adapters.model import Message
 from session_adapters.reading.lines import Line
 from session_adapters.transcript import Builder

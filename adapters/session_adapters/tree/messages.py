@@ -11,7 +11,7 @@ from datetime import datetime
 from pathlib import PurePath
 from typing import Any, Literal
 
-from session_adapters.attachments import made_attachment
+from session_adapters.attachments.made import made_attachment
 from session_adapters.model import Attachment, Cost, Message, MessageKind, Role, TokenUsage, ToolCall, ToolResult
 from session_adapters.text import if_json, scrub
 from session_adapters.times import parse_seconds, parse_time

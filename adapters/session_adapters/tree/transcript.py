@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from session_adapters.attachments import blob_path
+from session_adapters.attachments.outside import blob_path
 from session_adapters.model import Attachment, Message
 from session_adapters.reading.damaged_places import reading_session, reason_of
 from session_adapters.text import one_line

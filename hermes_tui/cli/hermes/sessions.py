@@ -14,7 +14,7 @@ from hermes_tui.cli.lanes.operations import Command, carried_out, common_options
 from hermes_tui.errors import SessionNotFound
 
 if TYPE_CHECKING:
-    from hermes_tui.lifecycle.operations import Request
+    from hermes_tui.lifecycle.operations.plan import Request
 
 __all__ = ["hermes"]
 
@@ -146,7 +146,7 @@ def prune(
     The filters are those of `hermes sessions prune`, and `--empty` and `--keep-last`. Archived ones stay. An AGE is
     90 (days), 5h, 2d, 1w or a date.
     """
-    from hermes_tui.lifecycle.operations import Request
+    from hermes_tui.lifecycle.operations.plan import Request
     from hermes_tui.lifecycle.state_db.pruning import PruneFilter
 
     request = Request(kind="prune-sessions", profile=profile or "default", matching=PruneFilter(**wanted))
@@ -176,8 +176,8 @@ def log(context: click.Context, /, limit: int, profile: str | None, as_json: boo
 def _request(context: click.Context, kind: Any, session: str, profile: str | None, **more: Any) -> Request:
     """With the whole id, where its beginning was given. Raises `SessionNotFound`."""
     from hermes_tui.lifecycle.gateway.homes import home_of
-    from hermes_tui.lifecycle.operations import Request
-    from hermes_tui.lifecycle.state_db import SessionDB
+    from hermes_tui.lifecycle.operations.plan import Request
+    from hermes_tui.lifecycle.state_db.database import SessionDB
 
     home = home_of(environment(context), profile or "default")
     session = session.removeprefix("hermes:")

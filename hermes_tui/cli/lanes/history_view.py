@@ -10,7 +10,7 @@ from hermes_tui.display import safe
 from hermes_tui.lifecycle.lane_history.words import session_facts, sums
 
 if TYPE_CHECKING:
-    from hermes_tui.lifecycle.lane_history import LaneHistory
+    from hermes_tui.lifecycle.lane_history.model import LaneHistory
 
 __all__ = ["history_lines"]
 

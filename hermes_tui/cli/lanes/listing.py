@@ -90,7 +90,7 @@ def history(context: click.Context, key: str, profile: str | None, as_json: bool
     had to wait, and what it cost; by person and by day. The end of a key does if no other lane's ends so.
     """
     from hermes_tui.cli.lanes.history_view import history_lines
-    from hermes_tui.lifecycle.lane_history import lane_history
+    from hermes_tui.lifecycle.lane_history.history import lane_history
 
     now = datetime.now(UTC)
     lane = lane_named(board_of(context, profile, now), key)

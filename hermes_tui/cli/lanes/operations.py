@@ -17,8 +17,10 @@ from hermes_tui.cli.lanes.listing import board_of, environment, lane_named
 from hermes_tui.errors import OperationRefused, ValidationError
 
 if TYPE_CHECKING:
-    from hermes_tui.lifecycle.operations import Operations, Outcome, Plan, Request
     from hermes_tui.lifecycle.operations.history import OperatedOn
+    from hermes_tui.lifecycle.operations.operations import Operations
+    from hermes_tui.lifecycle.operations.plan import Plan, Request
+    from hermes_tui.lifecycle.operations.verify import Outcome
 
 __all__ = [
     "Command",
@@ -135,7 +137,7 @@ def clear(context: click.Context, /, key: str, profile: str | None, **options: b
 @click.pass_context
 def prune(context: click.Context, /, days: int, profile: str | None, **options: bool) -> int:
     """Drop old lanes from a profile's index; their sessions stay."""
-    from hermes_tui.lifecycle.operations import Request
+    from hermes_tui.lifecycle.operations.plan import Request
 
     return carried_out(context, Request(kind="prune", profile=profile or "default", days=days), **options)
 
@@ -162,7 +164,7 @@ def log(context: click.Context, /, limit: int, profile: str | None, as_json: boo
 
 def operations_of(context: click.Context) -> Operations:
     """On the machine that the command was given, as the settings allow."""
-    from hermes_tui.lifecycle.operations import Operations
+    from hermes_tui.lifecycle.operations.operations import Operations
 
     return Operations(
         environment(context),
@@ -173,7 +175,7 @@ def operations_of(context: click.Context) -> Operations:
 
 def _request(context: click.Context, kind: Any, key: str, profile: str | None, **more: Any) -> Request:
     """With the whole key, where its end was given."""
-    from hermes_tui.lifecycle.operations import Request
+    from hermes_tui.lifecycle.operations.plan import Request
 
     lane = lane_named(board_of(context, profile, datetime.now(UTC)), key)
     return Request(kind=kind, profile=lane.profile, key=lane.key, **more)

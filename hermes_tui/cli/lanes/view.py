@@ -13,7 +13,8 @@ from hermes_tui.display import age, count, counted, duration, safe
 if TYPE_CHECKING:
     from hermes_tui.attention.states import SessionState
     from hermes_tui.lifecycle.lanes import Board, Lane, Profile
-    from hermes_tui.lifecycle.operations import Outcome, Plan
+    from hermes_tui.lifecycle.operations.plan import Plan
+    from hermes_tui.lifecycle.operations.verify import Outcome
 
     Turns = Mapping[tuple[str, str], SessionState]
     """By profile and key, of lanes that are in one."""

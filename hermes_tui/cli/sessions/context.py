@@ -22,7 +22,7 @@ def strategy_option(context: click.Context, parameter: click.Parameter, value: s
     """The window that was chosen on the command line."""
     if value is None:
         return None
-    from hermes_tui.sessions.context import parse_window
+    from hermes_tui.sessions.context.window_choice import parse_window
 
     try:
         return parse_window(value)
@@ -34,7 +34,7 @@ def only_seen(manager: SessionManager, session: Session, window: ContextWindow |
     """The session with the messages that its agent still sees; how much that is, on standard error."""
     from msgspec.structs import replace
 
-    from hermes_tui.sessions.context import context_view, gauged
+    from hermes_tui.sessions.context.view import context_view, gauged
 
     view = gauged(context_view(session.agent, session.messages, manager.context_window(session, window)))
     reason = f"; {view.reason}" if view.reason else ""

@@ -17,7 +17,7 @@ from hermes_tui.cli.sessions.redact_option import redact_option, say_masked
 from hermes_tui.cli.sessions.session_argument import get_named, split_name
 
 if TYPE_CHECKING:
-    from hermes_tui.redact import Redactor
+    from hermes_tui.redact.redactor import Redactor
     from hermes_tui.sessions.manager import SessionManager
     from session_adapters.model import Session
 

@@ -15,7 +15,7 @@ from hermes_tui.cli.sessions.session_argument import split_name, summary_named
 from hermes_tui.errors import OperationRefused
 
 if TYPE_CHECKING:
-    from hermes_tui.sessions.native import Obstacle, Verb
+    from hermes_tui.sessions.native.plan import Obstacle, Verb
 
 __all__ = ["fork", "resume"]
 

@@ -9,7 +9,7 @@ import click
 from hermes_tui.cli import stderr
 
 if TYPE_CHECKING:
-    from hermes_tui.redact import Redactor
+    from hermes_tui.redact.redactor import Redactor
 
 __all__ = ["redact_option", "say_masked"]
 
@@ -17,7 +17,7 @@ __all__ = ["redact_option", "say_masked"]
 def _redactor(context: click.Context, parameter: click.Parameter, wanted: bool) -> Redactor | None:
     if not wanted:
         return None
-    from hermes_tui.redact import Redactor
+    from hermes_tui.redact.redactor import Redactor
 
     return Redactor()
 

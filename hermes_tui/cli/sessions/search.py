@@ -199,8 +199,8 @@ def _say_order(outcome: Outcome, sort: str) -> None:
 
 def _explain(text: str, agents: Sequence[str]) -> None:
     """Say what of a query was not taken as it looks."""
-    from hermes_tui.sessions.query import parse
     from hermes_tui.sessions.query.completion import mistyped
+    from hermes_tui.sessions.query.query import parse
     from hermes_tui.sessions.query.tree import SessionFilter, leaves
 
     query = parse(text)
@@ -221,7 +221,7 @@ def _explain(text: str, agents: Sequence[str]) -> None:
 
 def _begun(text: str) -> str:
     """The last word of a query with a star, as the box on the screen takes it; empty where there is none."""
-    from hermes_tui.sessions.query import parse
+    from hermes_tui.sessions.query.query import parse
 
     words = [text[part.start : part.end] for part in parse(text).parts if part.kind == "word"]
     return f"{words[-1]}*" if words and not words[-1].endswith("*") else ""

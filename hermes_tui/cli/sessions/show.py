@@ -17,7 +17,7 @@ from hermes_tui.cli.sessions.session_argument import get_named, split_name, summ
 
 if TYPE_CHECKING:
     from hermes_tui.config import ContextWindow
-    from hermes_tui.redact import Redactor
+    from hermes_tui.redact.redactor import Redactor
 
 __all__ = ["show"]
 

@@ -7,7 +7,7 @@ from datetime import datetime
 
 from hermes_tui.lifecycle.lane_index.entry import SessionEntry
 from hermes_tui.lifecycle.source import SessionSource
-from hermes_tui.lifecycle.state_db import SessionDB
+from hermes_tui.lifecycle.state_db.database import SessionDB
 from hermes_tui.lifecycle.state_db.recoverable import belongs_to
 
 __all__ = ["LaneSessions"]

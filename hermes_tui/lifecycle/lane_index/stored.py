@@ -17,7 +17,7 @@ from typing import Any
 from hermes_tui.errors import EntryError, StoreError
 from hermes_tui.lifecycle.lane_index.entry import SessionEntry
 from hermes_tui.lifecycle.lane_index.index_file import README, encode_member, read_index, replace_index
-from hermes_tui.lifecycle.state_db import SessionDB
+from hermes_tui.lifecycle.state_db.database import SessionDB
 
 __all__ = ["StoredIndex"]
 

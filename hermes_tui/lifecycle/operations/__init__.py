@@ -8,11 +8,3 @@ if not plan.refusal:
     outcome = operations.apply(plan)         # done, or pending: then ask again
     outcome = operations.outcome(outcome.operation)
 """
-
-from hermes_tui.lifecycle.operations.audit import Audit
-from hermes_tui.lifecycle.operations.operations import Operations
-from hermes_tui.lifecycle.operations.plan import Kind, Plan, Request
-from hermes_tui.lifecycle.operations.record import AuditRecord, Operation
-from hermes_tui.lifecycle.operations.verify import Outcome
-
-__all__ = ["Audit", "AuditRecord", "Kind", "Operation", "Operations", "Outcome", "Plan", "Request"]

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from hermes_tui.memory.message import AUTHORS, HectorMessage, NativeRole
 from hermes_tui.memory.session_service import InMemorySessionService
-from hermes_tui.memory.working import HABITS, StrategySettings, strategy_of
+from hermes_tui.memory.working.habits import HABITS
+from hermes_tui.memory.working.strategies import StrategySettings, strategy_of
 from hermes_tui.sessions.context.window_choice import WindowChoice
 from session_adapters.model import Message
 

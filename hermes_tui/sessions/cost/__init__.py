@@ -5,7 +5,3 @@ makes money of them, `summary` is the result, `session_sources` says which file 
 all of it up to date, `report` has sums and groups, `overview` what a screen shows, `messages` the cost of each
 message of one session, `service` what the manager hands on.
 """
-
-from hermes_tui.sessions.cost.report import CostBreakdown, CostOptions, CostSummary, GroupBy
-
-__all__ = ["CostBreakdown", "CostOptions", "CostSummary", "GroupBy"]

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from itertools import groupby
 
 from hermes_tui.display import compact, count, counted, priced, safe
-from hermes_tui.sessions.calls import output_text, target
+from hermes_tui.sessions.calls.arguments import target
+from hermes_tui.sessions.calls.outcome import output_text
 from hermes_tui.sessions.diff.model import DiffOperation, SessionDiff, Side
 from hermes_tui.sessions.diff.wording import wording
 from session_adapters.model import Message

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from hermes_tui.sessions.calls import files_touched, relative_path, target
+from hermes_tui.sessions.calls.arguments import target
+from hermes_tui.sessions.calls.files import files_touched, relative_path
 from hermes_tui.sessions.diff.align import common
 from hermes_tui.sessions.diff.model import FileUse, ToolUse
 from session_adapters.model import Session

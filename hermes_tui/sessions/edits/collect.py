@@ -7,16 +7,9 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from hermes_tui.sessions.calls import (
-    FileEdit,
-    Hunk,
-    edits,
-    is_open,
-    is_untold_edit,
-    output_text,
-    path_of,
-    relative_path,
-)
+from hermes_tui.sessions.calls.edits import FileEdit, Hunk, edits, is_untold_edit, path_of
+from hermes_tui.sessions.calls.files import relative_path
+from hermes_tui.sessions.calls.outcome import is_open, output_text
 from hermes_tui.sessions.edits.known_text import KnownText, after_hunk, text_read
 from hermes_tui.sessions.edits.sections import Section, compared_texts, loose_hunk
 from session_adapters.model import Message, ToolCall

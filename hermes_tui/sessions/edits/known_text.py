@@ -9,8 +9,8 @@ import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from hermes_tui.sessions.calls import Hunk, output_text
-from hermes_tui.sessions.calls.edits import PATHS
+from hermes_tui.sessions.calls.edits import PATHS, Hunk
+from hermes_tui.sessions.calls.outcome import output_text
 from session_adapters.model import ToolCall
 
 __all__ = ["KnownText", "after_hunk", "text_read"]

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 from typing import Literal, NamedTuple
 
-from hermes_tui.sessions.calls import Hunk
+from hermes_tui.sessions.calls.edits import Hunk
 from hermes_tui.sessions.calls.patches import Row
 
 __all__ = ["PlacedHunk", "Section", "compared_texts", "loose_hunk"]

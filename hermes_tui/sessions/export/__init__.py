@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Literal, get_args
 
 from hermes_tui.errors import ValidationError
-from hermes_tui.redact import Redactor
+from hermes_tui.redact.redactor import Redactor
 from session_adapters.model import Session
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from hermes_tui.display import counted, size
 from hermes_tui.errors import HermesTuiError
-from hermes_tui.redact import Redactor
+from hermes_tui.redact.redactor import Redactor
 from hermes_tui.sessions.export import export, export_lineage
 from hermes_tui.sessions.export.chapters import Chapters
 from hermes_tui.sessions.export.images import inline_images

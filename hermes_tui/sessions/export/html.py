@@ -15,7 +15,7 @@ from itertools import chain
 from hermes_tui.display import compact, counted
 from hermes_tui.errors import ValidationError
 from hermes_tui.platform.paths import styles_dir
-from hermes_tui.redact import Redactor
+from hermes_tui.redact.redactor import Redactor
 from hermes_tui.sessions.export.elements import Html, element
 from hermes_tui.sessions.export.facts import facts_of, spent
 from hermes_tui.sessions.export.images import InlineImages

@@ -13,7 +13,9 @@ from typing import NamedTuple
 from hermes_tui.display import size
 from hermes_tui.errors import HermesTuiError, ParseError
 from hermes_tui.sessions.export.target import name_stem
-from session_adapters.attachments import image_type, keeping, read_blob, read_named
+from session_adapters.attachments.image_header import image_type
+from session_adapters.attachments.made import keeping
+from session_adapters.attachments.outside import read_blob, read_named
 from session_adapters.model import Attachment, Message, Session, SessionSummary
 from session_adapters.transcript import Transcript
 

@@ -6,7 +6,9 @@ from base64 import b64encode
 from collections.abc import Iterator
 
 from hermes_tui.display import attachment_facts, compact
-from hermes_tui.sessions.calls import arguments, edits, facts, label, output_text, target
+from hermes_tui.sessions.calls.arguments import arguments, label, target
+from hermes_tui.sessions.calls.edits import edits
+from hermes_tui.sessions.calls.outcome import facts, output_text
 from hermes_tui.sessions.export.elements import Html, element, join
 from hermes_tui.sessions.export.facts import cost_text, notes_of, tokens_text
 from hermes_tui.sessions.export.images import ImagePlace, InlineImages, is_image

@@ -9,7 +9,8 @@ import re
 from collections.abc import Iterator
 
 from hermes_tui.display import counted
-from hermes_tui.sessions.edits import EditedFile, Section, SessionEdits
+from hermes_tui.sessions.edits.collect import EditedFile, SessionEdits
+from hermes_tui.sessions.edits.sections import Section
 from hermes_tui.sessions.export.plain import line as plain_line
 from session_adapters.model import Session
 

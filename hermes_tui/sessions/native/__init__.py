@@ -2,8 +2,3 @@
 
 Format: spec 004 §7.1.
 """
-
-from hermes_tui.sessions.native.plan import Obstacle, Start, Verb, offers, plan
-from hermes_tui.sessions.native.shell_line import command_line, quote
-
-__all__ = ["Obstacle", "Start", "Verb", "command_line", "offers", "plan", "quote"]

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 from hermes_tui.sessions.lineage import lineage_of
-from hermes_tui.sessions.query import Query
+from hermes_tui.sessions.query.query import Query
 from hermes_tui.sessions.scan import Wanted, scan
 from hermes_tui.sessions.search.excerpt import bookends, name_of, seen_in, snippet, spoken, text_of, window_around
 from hermes_tui.sessions.search.grouping import FoundConversation, FoundPart

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from hermes_tui.sessions.catalogue.options import ListOptions, select
 from hermes_tui.sessions.index.reading.reader import SearchIndex
-from hermes_tui.sessions.query import Query
+from hermes_tui.sessions.query.query import Query
 from hermes_tui.sessions.query.tree import MessageFilter, all_of
 from hermes_tui.sessions.search.details import compare, details, outline
 from hermes_tui.sessions.search.engine import Hunt

@@ -18,7 +18,7 @@ from hermes_tui.sessions.index.reading.reader import Hit, SearchIndex
 from hermes_tui.sessions.index.reading.reader import IndexCoverage as Covered
 from hermes_tui.sessions.index.schema import IndexUnusable, row_time
 from hermes_tui.sessions.index.source_state import key_of
-from hermes_tui.sessions.query import Query
+from hermes_tui.sessions.query.query import Query
 from hermes_tui.sessions.query.tree import Tree
 from hermes_tui.sessions.scan import Wanted, scan
 from hermes_tui.sessions.search.grouping import best_of

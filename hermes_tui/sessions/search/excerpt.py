@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 
 from hermes_tui.display import safe
 from hermes_tui.errors import ValidationError
-from hermes_tui.sessions.query import Search
+from hermes_tui.sessions.query.query import Search
 from hermes_tui.sessions.query.tree import TextUnit
 from hermes_tui.sessions.search.model import Match, MessageWindow, ResultLine
 from hermes_tui.sessions.words import Span

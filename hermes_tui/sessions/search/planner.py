@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import islice, repeat
 from typing import NamedTuple
 
-from hermes_tui.sessions.query import Query, Search
 from hermes_tui.sessions.query.filters import MESSAGE_FILTERS
+from hermes_tui.sessions.query.query import Query, Search
 from hermes_tui.sessions.query.tree import SessionFilter, Tree, Word, leaves
 from hermes_tui.sessions.search.stores import CatalogueStores, Place, SourceSessions
 from session_adapters.model import SessionSummary

@@ -20,7 +20,7 @@ from hermes_tui.sessions.index.reading.reader import Hit, IndexCoverage, Place, 
 from hermes_tui.sessions.index.schema import IndexUnusable
 from hermes_tui.sessions.index.signs import count_indexed
 from hermes_tui.sessions.index.source_state import VISIBILITY
-from hermes_tui.sessions.query import Search
+from hermes_tui.sessions.query.query import Search
 from hermes_tui.sessions.query.tree import Inside, Literally, Regex, TextUnit, Tree, Word, leaves
 from hermes_tui.sessions.search.model import Field
 from hermes_tui.sessions.words import Passage, count_words

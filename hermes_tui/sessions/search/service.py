@@ -11,9 +11,9 @@ from hermes_tui.errors import ValidationError
 from hermes_tui.sessions.adapters import Adapters
 from hermes_tui.sessions.catalogue.catalogue import Catalogue
 from hermes_tui.sessions.index.reading.reader import SearchIndex
-from hermes_tui.sessions.query import NowIn, Query, complete, parse
-from hermes_tui.sessions.query.completion import Completion
-from hermes_tui.sessions.query.filters import no_states
+from hermes_tui.sessions.query.completion import Completion, complete
+from hermes_tui.sessions.query.filters import NowIn, no_states
+from hermes_tui.sessions.query.query import Query, parse
 from hermes_tui.sessions.search.discovery import Ranking, discover, keeper, narrowed, rank
 from hermes_tui.sessions.search.excerpt import messages_around, window_around
 from hermes_tui.sessions.search.grouping import root_of

@@ -16,11 +16,11 @@ from typing import TypeVar
 from msgspec.structs import replace
 
 from hermes_tui.errors import SessionNotFound, ValidationError
-from hermes_tui.redact import Redactor
+from hermes_tui.redact.redactor import Redactor
 from hermes_tui.sessions.catalogue.options import ListOptions, matches
 from hermes_tui.sessions.jsontext import json_text
 from hermes_tui.sessions.manager import SessionManager
-from hermes_tui.sessions.query import Query
+from hermes_tui.sessions.query.query import Query
 from hermes_tui.sessions.search.details import WINDOW, Located, found_snippet, locate
 from hermes_tui.sessions.search.excerpt import messages_around, name_of, shown_at_least, spoken
 from hermes_tui.sessions.search.model import (

@@ -11,7 +11,7 @@ from itertools import islice
 
 from hermes_tui.sessions.index.reading.reader import IndexCoverage, SearchIndex
 from hermes_tui.sessions.index.schema import IndexUnusable
-from hermes_tui.sessions.query import Query
+from hermes_tui.sessions.query.query import Query
 from hermes_tui.sessions.query.tree import Tree, Word, any_of
 from hermes_tui.sessions.words import tokens
 from session_adapters.base import Source

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hermes_tui.sessions.query import Query
+from hermes_tui.sessions.query.query import Query
 from hermes_tui.sessions.query.tree import TextUnit
 from hermes_tui.sessions.scan import fields_of
 from hermes_tui.sessions.words import Span

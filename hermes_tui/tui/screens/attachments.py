@@ -18,7 +18,7 @@ from hermes_tui.tui.screens.dialogs.save_file import SaveFile
 from hermes_tui.tui.screens.reading_pane import ReadingPane
 from hermes_tui.tui.widgets.transcript.layout.blocks import attachment_number
 from hermes_tui.tui.workers.coroutines import run_beside
-from session_adapters.attachments import image_type
+from session_adapters.attachments.image_header import image_type
 
 __all__ = ["save_attachment", "show_attachment"]
 

@@ -12,7 +12,7 @@ from textual.app import ComposeResult
 from hermes_tui.display import compact, counted, safe
 from hermes_tui.errors import HermesTuiError
 from hermes_tui.platform.daemon_call import in_thread
-from hermes_tui.sessions.edits import FileDiff, SessionEdits
+from hermes_tui.sessions.edits.collect import FileDiff, SessionEdits
 from hermes_tui.tui.screens.full_screen import FullScreen
 from hermes_tui.tui.widgets.diff.edits_view import EditsView
 from hermes_tui.tui.workers.coroutines import run_beside

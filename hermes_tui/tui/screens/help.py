@@ -43,7 +43,7 @@ def help_blocks(keys: Sequence[Key]) -> list[Paragraph]:
 
 def search_language() -> list[Paragraph]:
     """What can be typed into the search box."""
-    from hermes_tui.sessions.query import FILTERS
+    from hermes_tui.sessions.query.filters import FILTERS
 
     blocks = [Paragraph(), Paragraph("What can be searched for", style="heading")]
     blocks += [Paragraph(meaning, label=written, indent=1, column=_COLUMN) for written, meaning in _WORDS]

@@ -137,7 +137,7 @@ class MemoryScreen(FullScreen[None]):
 
 def _layers(program: Program, summary: SessionSummary) -> list[Paragraph]:
     """What is stored, and what of it the agent has before it. Raises `HermesTuiError`."""
-    from hermes_tui.sessions.context import context_view, gauged
+    from hermes_tui.sessions.context.view import context_view, gauged
     from hermes_tui.sessions.jsontext import json_text
 
     session = program.manager.get(summary.agent, summary.session_id)

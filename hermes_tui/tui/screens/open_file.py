@@ -10,7 +10,7 @@ from hermes_tui.display import safe
 from hermes_tui.errors import HermesTuiError
 from hermes_tui.platform.daemon_call import in_thread
 from hermes_tui.platform.external_programs import editor_at, run_outside
-from hermes_tui.sessions.calls import output_text
+from hermes_tui.sessions.calls.outcome import output_text
 from hermes_tui.sessions.file_places import FilePlace, named_by, named_in, there
 from hermes_tui.tui.screens.reading_pane import ReadingPane
 

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import sys
 import termios
 from types import FrameType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hermes_tui.tui.terminal_output import patient
 
-__all__ = ["ALTERNATE_SCREEN", "Splash"]
+if TYPE_CHECKING:
+    from hermes_tui.config import Config
+    from hermes_tui.sessions.manager import SessionManager
+
+__all__ = ["ALTERNATE_SCREEN", "Splash", "show_splash"]
 
 ALTERNATE_SCREEN = "\x1b[?1049h"
 _HIDE = ALTERNATE_SCREEN + "\x1b[?25l\x1b[?7l"
@@ -100,3 +105,29 @@ class Splash:
         if sys.__stderr__ is not None:
             with patient(sys.__stderr__) as terminal:
                 terminal.write(text)
+
+
+def show_splash(manager: SessionManager, config: Config) -> Splash:
+    """Show the sessions of the last run, where it left a splash image for this terminal. Raises nothing."""
+    from hermes_tui.tui.splash.splash_image import key_of, load
+    from hermes_tui.tui.state.view_state import ViewFile
+
+    columns, rows = shutil.get_terminal_size()  # as Textual measures it
+    view = ViewFile().read()
+    splash = Splash(key_of(config, view, columns, rows), (columns, rows))
+    splash_image = load(splash.key)
+    if splash_image is None:
+        return splash
+    sessions = manager.catalogue.saved().sessions
+    if sessions:
+        from hermes_tui.clock import Clock
+        from hermes_tui.tui.splash.frame import picture
+        from hermes_tui.tui.widgets.session_list.rows import Forest
+
+        clock = Clock()
+        badges = {name: label.badge for name, label in manager.saved_labels.items()}
+        chosen = view.columns_of(config)
+        splash.show(
+            picture(splash_image, Forest(sessions).rows(clock, order=view.order), badges, clock, view.order, chosen)
+        )
+    return splash

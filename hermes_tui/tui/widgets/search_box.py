@@ -19,7 +19,7 @@ from hermes_tui.tui.keymap import bindings
 from hermes_tui.tui.widgets.styled import Styled
 
 if TYPE_CHECKING:
-    from hermes_tui.sessions.query import PartKind
+    from hermes_tui.sessions.query.grammar import PartKind
 
 __all__ = ["LONGEST", "QueryBox", "SearchBox", "TextInput"]
 
@@ -37,7 +37,7 @@ class _Parts(Highlighter):
     def highlight(self, text: Text) -> None:
         if not text.plain:
             return
-        from hermes_tui.sessions.query import parse
+        from hermes_tui.sessions.query.query import parse
 
         for part in parse(text.plain, typing=True).parts:
             look = _LOOKS.get(part.kind)

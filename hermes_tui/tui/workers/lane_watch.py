@@ -25,7 +25,10 @@ from session_adapters.base import Environment
 if TYPE_CHECKING:
     from hermes_tui.lifecycle.gateway.homes import HermesHome
     from hermes_tui.lifecycle.lanes import Board
-    from hermes_tui.lifecycle.operations import Audit, AuditRecord, Operation, Operations, Outcome
+    from hermes_tui.lifecycle.operations.audit import Audit
+    from hermes_tui.lifecycle.operations.operations import Operations
+    from hermes_tui.lifecycle.operations.record import AuditRecord, Operation
+    from hermes_tui.lifecycle.operations.verify import Outcome
 
 __all__ = ["LaneNews", "LaneWatch", "Notice"]
 
@@ -138,7 +141,7 @@ class LaneWatch:
         """Read and publish if anything may have changed; seconds until the next look."""
         from hermes_tui.lifecycle.gateway.homes import hermes_homes
         from hermes_tui.lifecycle.gateway.process import gateway_for
-        from hermes_tui.lifecycle.operations import Audit
+        from hermes_tui.lifecycle.operations.audit import Audit
 
         late = time.monotonic() - self._read_at >= _STALE
         if self._places is None or self._stamp is None or self.on_screen or late:
@@ -170,7 +173,7 @@ class LaneWatch:
     def _read(self, environment: Environment, audit: Audit) -> LaneNews:
         from hermes_tui.errors import HermesTuiError
         from hermes_tui.lifecycle.lanes import board
-        from hermes_tui.lifecycle.operations import Operations
+        from hermes_tui.lifecycle.operations.operations import Operations
 
         now = self._clock.now()
         found = board(environment, now)

@@ -59,7 +59,8 @@ def run_python(
     this checkout."""
     if user is not None:
         code = (
-            f"import os, session_adapters.{adapter}, {imports}\n"
+            f"import os, {imports}\n"
+            f"from session_adapters.registry import adapter_class\nadapter_class({adapter!r})\n"
             f"os.setgroups([]); os.setgid({user}); os.setuid({user})\n{code}"
         )
     environment = {

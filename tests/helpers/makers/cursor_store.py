@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from session_adapters.base import Environment, Source
-from session_adapters.cursor import CursorAdapter
+from session_adapters.cursor.adapter import CursorAdapter
 from session_adapters.model import Problem, Session, SessionSummary
 
 __all__ = [

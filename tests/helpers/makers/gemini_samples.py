@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from session_adapters.base import Environment
-from session_adapters.gemini import GeminiAdapter
+from session_adapters.gemini.adapter import GeminiAdapter
 from session_adapters.model import Problem, Session, SessionSummary
 from support import STORES
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from session_adapters.base import Environment, Source
-from session_adapters.hector import HectorAdapter
+from session_adapters.hector.adapter import HectorAdapter
 from session_adapters.hector.configuration.dsn import DSN_VARIABLE
 from session_adapters.hector.configuration.places import PATH_VARIABLE
 from session_adapters.hector.reader import File

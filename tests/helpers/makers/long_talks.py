@@ -17,7 +17,7 @@ from hector_store import Store as HectorStore
 from hermes_store import Store as HermesStore
 from opencode_store import Store as OpenCodeStore
 from session_adapters.base import Adapter, Environment, Source
-from session_adapters.claude import ClaudeAdapter
+from session_adapters.claude.adapter import ClaudeAdapter
 from session_adapters.model import Message
 from session_adapters.omp import OmpAdapter
 from session_adapters.pi import PiAdapter

@@ -14,7 +14,7 @@ from typing import Any
 from plain_openclaw import HOMES, database_of
 from session_adapters.base import Environment, Source
 from session_adapters.model import Problem, Session, SessionSummary
-from session_adapters.openclaw import OpenClawAdapter
+from session_adapters.openclaw.adapter import OpenClawAdapter
 
 __all__ = [
     "Database",

@@ -12,7 +12,7 @@ from typing import Any
 from plain_opencode import data_folder
 from session_adapters.base import Environment, Source
 from session_adapters.model import Problem, Session, SessionSummary
-from session_adapters.opencode import OpenCodeAdapter
+from session_adapters.opencode.adapter import OpenCodeAdapter
 from session_adapters.transcript import Transcript
 from support import STORES
 

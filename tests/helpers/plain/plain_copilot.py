@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from session_adapters.base import Environment
-from session_adapters.copilot import CopilotAdapter
+from session_adapters.copilot.adapter import CopilotAdapter
 from session_adapters.model import Problem, Session, SessionSummary, TokenUsage
 from support import STORES
 

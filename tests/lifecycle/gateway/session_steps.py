@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from hermes_tui.lifecycle.operations import Outcome, Plan, Request
+from hermes_tui.lifecycle.operations.plan import Plan, Request
+from hermes_tui.lifecycle.operations.verify import Outcome
 from hermes_tui.lifecycle.state_db.pruning import PruneFilter
 from lifecycle.gateway.talks import Talk, active_words, lane_words, tell, words_in
 from lifecycle.real_world import RealWorld

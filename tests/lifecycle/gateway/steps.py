@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
-from hermes_tui.lifecycle.operations import Plan
+from hermes_tui.lifecycle.operations.plan import Plan
 from lifecycle.gateway.session_steps import SessionSteps
 from lifecycle.gateway.talks import Applied, Talk, active_words, lane_words, tell
 from lifecycle.real_world import RealWorld

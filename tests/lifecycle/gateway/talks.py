@@ -8,7 +8,8 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Any
 
-from hermes_tui.lifecycle.operations import Outcome, Plan
+from hermes_tui.lifecycle.operations.plan import Plan
+from hermes_tui.lifecycle.operations.verify import Outcome
 from lifecycle.real_world import RealLane, RealWorld
 
 __all__ = ["Applied", "Talk", "active_words", "lane_words", "tell", "words_in"]

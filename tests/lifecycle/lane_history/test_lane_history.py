@@ -12,10 +12,11 @@ from typing import Any
 import pytest
 
 from hermes_tui.errors import StoreError
-from hermes_tui.lifecycle.lane_history import LaneHistory, lane_history
+from hermes_tui.lifecycle.lane_history.history import lane_history
+from hermes_tui.lifecycle.lane_history.model import LaneHistory
 from hermes_tui.lifecycle.lane_history.words import session_facts, sums
 from hermes_tui.lifecycle.lanes import board
-from hermes_tui.lifecycle.operations import Audit
+from hermes_tui.lifecycle.operations.audit import Audit
 from lifecycle.sample_home import LIVE, Home
 from oracle.hermes import Oracle
 from session_adapters.base import Environment

@@ -18,7 +18,10 @@ import pytest
 from hermes_tui.cli.lanes.view import board_lines, lane_lines
 from hermes_tui.errors import OperationRefused, StoreError, ValidationError
 from hermes_tui.lifecycle.lanes import Board, board
-from hermes_tui.lifecycle.operations import Audit, Operations, Request, audit
+from hermes_tui.lifecycle.operations import audit
+from hermes_tui.lifecycle.operations.audit import Audit
+from hermes_tui.lifecycle.operations.operations import Operations
+from hermes_tui.lifecycle.operations.plan import Request
 from hermes_tui.lifecycle.state_db.pruning import PruneFilter
 from hermes_tui.tui.widgets.lanes.facts import lane_blocks, lane_row
 from lifecycle.sample_home import LIVE, Home

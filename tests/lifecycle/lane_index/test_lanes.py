@@ -15,7 +15,8 @@ import pytest
 
 from databases import run_python, shared_folder, unprivileged
 from hermes_tui.lifecycle.lanes import Lane, board, lanes
-from hermes_tui.lifecycle.operations import Operations, Request
+from hermes_tui.lifecycle.operations.operations import Operations
+from hermes_tui.lifecycle.operations.plan import Request
 from oracle.hermes import Oracle
 from session_adapters.base import Environment
 from tiny_home import tree_hash

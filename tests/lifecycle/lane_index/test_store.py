@@ -21,7 +21,7 @@ from hermes_tui.lifecycle.lane_index.entry import SessionEntry
 from hermes_tui.lifecycle.policy import SessionResetPolicy, next_reset
 from hermes_tui.lifecycle.recovery import auto_resumable, count_busy, mark_clean_shutdown, recover, restart_counts
 from hermes_tui.lifecycle.source import SessionSource
-from hermes_tui.lifecycle.state_db import SessionDB
+from hermes_tui.lifecycle.state_db.database import SessionDB
 from hermes_tui.lifecycle.store import SessionStore
 from hermes_tui.platform import paths
 from oracle.hermes import Oracle

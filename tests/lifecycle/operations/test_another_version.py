@@ -21,7 +21,7 @@ from chances import TIMES, chance
 from hermes_tui.errors import OperationRefused
 from hermes_tui.lifecycle.lane_index.peer import Peer
 from hermes_tui.lifecycle.lane_index.rows import StoredLanes
-from hermes_tui.lifecycle.state_db import SessionDB
+from hermes_tui.lifecycle.state_db.database import SessionDB
 from lifecycle.worlds import KEY, World, gateway
 from oracle.hermes import Oracle
 

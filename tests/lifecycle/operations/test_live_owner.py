@@ -20,7 +20,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition,
 
 from chances import TIMES, repeatable
 from hermes_tui.errors import LaneNotFound
-from hermes_tui.lifecycle.operations import Outcome, Plan
+from hermes_tui.lifecycle.operations.plan import Plan
+from hermes_tui.lifecycle.operations.verify import Outcome
 from lifecycle.worlds import ANA, BOB, World, gateway
 from oracle.hermes import Oracle
 

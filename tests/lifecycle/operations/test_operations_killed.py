@@ -16,7 +16,9 @@ from typing import Any
 import pytest
 
 from hermes_tui.errors import LaneNotFound
-from hermes_tui.lifecycle.operations import Audit, Operations, Request
+from hermes_tui.lifecycle.operations.audit import Audit
+from hermes_tui.lifecycle.operations.operations import Operations
+from hermes_tui.lifecycle.operations.plan import Request
 from session_adapters.base import Environment
 from support import REPOSITORY, STORES
 
@@ -27,7 +29,9 @@ CHILD = """
 import json, os, signal, sys
 from pathlib import Path
 from hermes_tui.errors import LaneNotFound
-from hermes_tui.lifecycle.operations import Audit, Operations, Request
+from hermes_tui.lifecycle.operations.audit import Audit
+from hermes_tui.lifecycle.operations.operations import Operations
+from hermes_tui.lifecycle.operations.plan import Request
 from session_adapters.base import Environment
 home, audit, wanted, request = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3], json.loads(sys.argv[4])
 def step(name):

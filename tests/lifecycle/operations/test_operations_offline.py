@@ -11,7 +11,9 @@ import pytest
 
 from hermes_tui.errors import LaneNotFound, OperationRefused, ValidationError
 from hermes_tui.lifecycle.lanes import board
-from hermes_tui.lifecycle.operations import Audit, Operations, Request
+from hermes_tui.lifecycle.operations.audit import Audit
+from hermes_tui.lifecycle.operations.operations import Operations
+from hermes_tui.lifecycle.operations.plan import Request
 from lifecycle.sample_home import LIVE, Home
 from lifecycle.worlds import ANA, BOB, KEY, World, gateway
 from oracle.hermes import Oracle

@@ -14,7 +14,9 @@ import pytest
 
 from hermes_tui.errors import HermesTuiError, LaneNotFound, OperationRefused, StoreError, ValidationError
 from hermes_tui.lifecycle.lanes import board
-from hermes_tui.lifecycle.operations import Audit, Operations, Request
+from hermes_tui.lifecycle.operations.audit import Audit
+from hermes_tui.lifecycle.operations.operations import Operations
+from hermes_tui.lifecycle.operations.plan import Request
 from lifecycle.sample_home import LIVE, Home
 from tiny_home import tree_hash
 
@@ -144,7 +146,9 @@ def test_a_full_database_changes_nothing(home: Home) -> None:
     code = """
 import sys, apsw
 from pathlib import Path
-from hermes_tui.lifecycle.operations import Audit, Operations, Request
+from hermes_tui.lifecycle.operations.audit import Audit
+from hermes_tui.lifecycle.operations.operations import Operations
+from hermes_tui.lifecycle.operations.plan import Request
 from session_adapters.base import Environment
 apsw.connection_hooks.append(lambda one: one.filename and one.execute("PRAGMA max_page_count = 1"))
 operations = Operations(Environment(home=Path(sys.argv[1])), audit=Audit(Path(sys.argv[2])))

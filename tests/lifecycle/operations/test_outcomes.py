@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 
 from hermes_tui.errors import StoreError
-from hermes_tui.lifecycle.operations import AuditRecord, Operations
+from hermes_tui.lifecycle.operations.operations import Operations
+from hermes_tui.lifecycle.operations.record import AuditRecord
 from lifecycle.sample_home import LIVE, Home
 from lifecycle.worlds import KEY, World, gateway
 from oracle.hermes import Oracle

@@ -17,7 +17,9 @@ import pytest
 from chances import TIMES, chance
 from hermes_tui.cli.hermes.sessions import prune
 from hermes_tui.errors import ValidationError
-from hermes_tui.lifecycle.operations import Audit, Operations, Request
+from hermes_tui.lifecycle.operations.audit import Audit
+from hermes_tui.lifecycle.operations.operations import Operations
+from hermes_tui.lifecycle.operations.plan import Request
 from hermes_tui.lifecycle.state_db.pruning import PruneFilter
 from lifecycle.session_operations.table_dumps import dump
 from oracle.hermes import Oracle, OracleError, oracle_python

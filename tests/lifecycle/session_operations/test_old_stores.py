@@ -10,7 +10,9 @@ from typing import Any
 
 import pytest
 
-from hermes_tui.lifecycle.operations import Audit, Operations, Request
+from hermes_tui.lifecycle.operations.audit import Audit
+from hermes_tui.lifecycle.operations.operations import Operations
+from hermes_tui.lifecycle.operations.plan import Request
 from hermes_tui.lifecycle.state_db.pruning import PruneFilter
 from lifecycle.session_operations.table_dumps import dump
 from session_adapters.base import Environment

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from hermes_tui.errors import OperationRefused
-from hermes_tui.lifecycle.operations import Outcome, Request
+from hermes_tui.lifecycle.operations.plan import Request
+from hermes_tui.lifecycle.operations.verify import Outcome
 from hermes_tui.lifecycle.state_db.pruning import PruneFilter
 from lifecycle.real_world import RealWorld
 from oracle.gateway import RealGateway

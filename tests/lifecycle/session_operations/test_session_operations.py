@@ -17,7 +17,9 @@ import msgspec
 import pytest
 
 from hermes_tui.errors import OperationRefused, SessionNotFound, StoreError, ValidationError
-from hermes_tui.lifecycle.operations import Audit, Operations, Request
+from hermes_tui.lifecycle.operations.audit import Audit
+from hermes_tui.lifecycle.operations.operations import Operations
+from hermes_tui.lifecycle.operations.plan import Request
 from hermes_tui.lifecycle.state_db.pruning import PruneFilter
 from lifecycle.session_operations.table_dumps import dump
 from lifecycle.worlds import gateway
@@ -30,7 +32,9 @@ CHILD = """
 import json, os, signal, sys
 import msgspec
 from pathlib import Path
-from hermes_tui.lifecycle.operations import Audit, Operations, Request
+from hermes_tui.lifecycle.operations.audit import Audit
+from hermes_tui.lifecycle.operations.operations import Operations
+from hermes_tui.lifecycle.operations.plan import Request
 from session_adapters.base import Environment
 home, audit, wanted, request = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3], json.loads(sys.argv[4])
 def step(name):

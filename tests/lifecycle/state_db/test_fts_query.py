@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hermes_tui.lifecycle.state_db import SessionDB
+from hermes_tui.lifecycle.state_db.database import SessionDB
 from hermes_tui.lifecycle.state_db.fts_query import parse_words, quote_words, sanitize_query
 
 TEXTS = {

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from chances import chance
-from hermes_tui.lifecycle.state_db import SessionDB
+from hermes_tui.lifecycle.state_db.database import SessionDB
 from lifecycle.state_crash import WORK
 from support import REPOSITORY
 
@@ -103,7 +103,7 @@ def test_killed_while_a_store_is_made(tmp_path: Path) -> None:
 WRITER = """
 import sys
 from pathlib import Path
-from hermes_tui.lifecycle.state_db import SessionDB
+from hermes_tui.lifecycle.state_db.database import SessionDB
 db = SessionDB(Path(sys.argv[1]))
 number = 0
 while True:

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from hermes_tui.lifecycle.state_db import SessionDB, TitleRefused
+from hermes_tui.lifecycle.state_db.database import SessionDB
+from hermes_tui.lifecycle.state_db.titles import TitleRefused
 
 ANCESTORS = """
 WITH RECURSIVE lineage AS (

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chances import examples
-from hermes_tui.lifecycle.state_db import TitleRefused, sanitize_title
+from hermes_tui.lifecycle.state_db.titles import TitleRefused, sanitize_title
 from lifecycle.state_steps import Pair, Step, steps
 from oracle.hermes import Oracle, OracleError
 

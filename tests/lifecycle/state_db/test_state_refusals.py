@@ -16,8 +16,9 @@ import pytest
 
 from databases import locked, run_python, tree
 from hermes_tui.errors import SessionNotFound, StoreBusy, StoreError
-from hermes_tui.lifecycle.state_db import SessionDB, TitleRefused
 from hermes_tui.lifecycle.state_db.connection import store
+from hermes_tui.lifecycle.state_db.database import SessionDB
+from hermes_tui.lifecycle.state_db.titles import TitleRefused
 from support import REPOSITORY
 
 
@@ -168,7 +169,7 @@ def test_a_file_that_may_not_grow(path: Path) -> None:
     before = contents(path)
     code = (
         "import resource, sys\nfrom pathlib import Path\n"
-        "from hermes_tui.lifecycle.state_db import SessionDB, StoreError\n"
+        "from hermes_tui.errors import StoreError\nfrom hermes_tui.lifecycle.state_db.database import SessionDB\n"
         "db = SessionDB(Path(sys.argv[1]))\nresource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000))\n"
         "try: db.append_message('a', 'user', 'x' * 1_000_000)\nexcept StoreError as error: print(error)\n"
     )
@@ -182,7 +183,7 @@ def test_a_disk_without_room_is_said_to_be_full(path: Path) -> None:
     before = contents(path)
     code = (
         "import resource, shutil, sys\nfrom pathlib import Path\n"
-        "from hermes_tui.lifecycle.state_db import SessionDB, StoreError\n"
+        "from hermes_tui.errors import StoreError\nfrom hermes_tui.lifecycle.state_db.database import SessionDB\n"
         "usage = shutil.disk_usage\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))\n"
         "for free in (1 << 40, 0):\n"

@@ -11,7 +11,7 @@ import pytest
 
 from databases import run_python, tree
 from hermes_tui.errors import StoreError
-from hermes_tui.lifecycle.state_db import SessionDB
+from hermes_tui.lifecycle.state_db.database import SessionDB
 from support import STORES
 
 OLD = STORES / "hermes" / "old_versions"

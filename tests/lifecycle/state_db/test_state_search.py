@@ -10,8 +10,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from chances import examples
-from hermes_tui.lifecycle.state_db import SessionDB, sanitize_query
 from hermes_tui.lifecycle.state_db.connection.failures import QueryRefused
+from hermes_tui.lifecycle.state_db.database import SessionDB
+from hermes_tui.lifecycle.state_db.fts_query import sanitize_query
 from oracle.hermes import Oracle
 from support import STORES
 

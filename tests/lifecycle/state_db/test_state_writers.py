@@ -15,7 +15,7 @@ import apsw
 import pytest
 
 from chances import TIMES
-from hermes_tui.lifecycle.state_db import SessionDB
+from hermes_tui.lifecycle.state_db.database import SessionDB
 from oracle.hermes import Oracle, oracle_python
 from session_adapters.reading.sqlite import read_database
 from support import REPOSITORY
@@ -124,7 +124,7 @@ def test_eight_writers_half_of_them_the_real_hermes(hermes: Oracle, tmp_path: Pa
             counts.append(reader.message_count())
         counts.append(hermes.db("message_count"))
 
-    ours = (sys.executable, "hermes_tui.lifecycle.state_db")
+    ours = (sys.executable, "hermes_tui.lifecycle.state_db.database")
     theirs = (oracle_python(), "hermes_state")
     written = run_writers(path, [ours, theirs] * 4, watch)
     hermes.close_store()
@@ -138,7 +138,9 @@ def test_eight_writers_of_ours_with_one_that_has_it_open_all_the_time(tmp_path: 
         db.create_session("shared", "cli")
         counts: list[int] = []
         written = run_writers(
-            path, [(sys.executable, "hermes_tui.lifecycle.state_db")] * 8, lambda: counts.append(db.message_count())
+            path,
+            [(sys.executable, "hermes_tui.lifecycle.state_db.database")] * 8,
+            lambda: counts.append(db.message_count()),
         )
         assert counts == sorted(counts)
     assert_nothing_lost(path, written)
@@ -147,7 +149,7 @@ def test_eight_writers_of_ours_with_one_that_has_it_open_all_the_time(tmp_path: 
 def test_eight_that_make_the_same_store_at_once(tmp_path: Path) -> None:
     path = tmp_path / "home" / "state.db"
     code = (
-        "import sys\nfrom pathlib import Path\nfrom hermes_tui.lifecycle.state_db import SessionDB\n"
+        "import sys\nfrom pathlib import Path\nfrom hermes_tui.lifecycle.state_db.database import SessionDB\n"
         "print('ready', flush=True)\nsys.stdin.readline()\n"
         "with SessionDB(Path(sys.argv[1])) as db: db.create_session(sys.argv[2], 'cli')"
     )

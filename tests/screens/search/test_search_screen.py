@@ -19,7 +19,7 @@ from claude_lines import ClaudeHome
 from hermes_tui.platform import paths
 from hermes_tui.sessions.catalogue.catalogue import Catalogue
 from hermes_tui.sessions.catalogue.snapshot import Snapshot
-from hermes_tui.sessions.query import FILTERS
+from hermes_tui.sessions.query.filters import FILTERS
 from hermes_tui.sessions.search.engine import Hunt
 from hermes_tui.sessions.search.model import SearchCoverage, SourceMatch
 from hermes_tui.tui.app import HermesApp

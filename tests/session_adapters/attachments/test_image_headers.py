@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from chances import examples
 from images import IMAGE_SIZE, IMAGES, image_bytes
-from session_adapters.attachments import image_type, keeping, made_attachment, made_from_url
+from session_adapters.attachments.image_header import image_type
+from session_adapters.attachments.made import keeping, made_attachment, made_from_url
 from session_adapters.model import Attachment
 
 

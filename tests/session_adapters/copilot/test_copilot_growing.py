@@ -17,7 +17,7 @@ from chances import chance, examples
 from plain_copilot import HELPED_ID, IDS, Scribe, adapter, events_path, no_report, uuid
 from sample_homes import made_long, quiet
 from session_adapters.base import Adapter, Source
-from session_adapters.copilot import CopilotAdapter
+from session_adapters.copilot.adapter import CopilotAdapter
 from session_adapters.copilot.builder import CopilotBuilder
 from session_adapters.copilot.summary import survey_events
 from session_adapters.reading.files import METER

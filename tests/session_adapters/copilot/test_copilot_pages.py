@@ -25,7 +25,7 @@ from plain_copilot import (
     uuid,
 )
 from session_adapters.base import SessionMissing, Source
-from session_adapters.copilot import CopilotAdapter
+from session_adapters.copilot.adapter import CopilotAdapter
 from session_adapters.model import Message
 from session_adapters.reading.files import METER
 

@@ -30,7 +30,7 @@ from cursor_store import (
 )
 from plain_cursor import Plain, plain_home, rows
 from session_adapters.base import Source
-from session_adapters.cursor import CursorAdapter
+from session_adapters.cursor.adapter import CursorAdapter
 from session_adapters.cursor.chat_store.reader import ChatShelf
 from session_adapters.cursor.document import CursorDocumentStore
 from session_adapters.cursor.editor_store.database import EditorShelf

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from cursor_store import CHAT, EDITOR, HELPER, IN_WAL, OLD, SPOKEN, TEXT, adapter_for, listed
 from session_adapters.base import Environment, Liveness
-from session_adapters.cursor import CursorAdapter
+from session_adapters.cursor.adapter import CursorAdapter
 from session_adapters.registry import adapter_class
 
 Stored = Callable[..., Path]

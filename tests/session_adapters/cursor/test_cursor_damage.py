@@ -32,7 +32,8 @@ from cursor_store import (
 from damage import flipped, kept, shuffled, truncated
 from databases import crashed_writer, tree
 from session_adapters.base import Environment, SessionMissing, SessionUnreadable, Source
-from session_adapters.cursor import CursorAdapter, facts, tracking
+from session_adapters.cursor import facts, tracking
+from session_adapters.cursor.adapter import CursorAdapter
 from session_adapters.model import Problem, SessionSummary
 from session_adapters.reading import decoding
 from session_adapters.reading.copying import copies

@@ -407,7 +407,7 @@ opened = []
 sys.addaudithook(lambda event, arguments: opened.append((event, str(arguments[0]))) if event in
                  ("open", "sqlite3.connect") else None)
 from session_adapters.base import Environment
-from session_adapters.cursor import CursorAdapter
+from session_adapters.cursor.adapter import CursorAdapter
 adapter = CursorAdapter(Environment(home=Path(sys.argv[1])))
 for source in adapter.sources(lambda problem: None):
     for summary in adapter.summaries(source, lambda problem: None):

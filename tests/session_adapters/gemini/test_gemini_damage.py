@@ -31,7 +31,7 @@ from gemini_samples import (
     user,
 )
 from session_adapters.base import Environment, SessionMissing, SessionUnreadable
-from session_adapters.gemini import GeminiAdapter
+from session_adapters.gemini.adapter import GeminiAdapter
 from session_adapters.model import Message, Problem, SessionSummary
 from session_adapters.reading.lines import LINE_LIMIT
 

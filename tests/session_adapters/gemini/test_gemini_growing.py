@@ -15,7 +15,8 @@ from chances import examples
 from gemini_samples import adapter, asked, bare, call, gemini, header, line, never, place, put, response, user
 from sample_homes import quiet
 from session_adapters.base import Source
-from session_adapters.gemini import GeminiAdapter, builder
+from session_adapters.gemini import builder
+from session_adapters.gemini.adapter import GeminiAdapter
 from session_adapters.reading.files import METER
 from session_adapters.reading.searchable import Rewritten, Text, texts_of
 from session_adapters.usage import unpacked

@@ -26,7 +26,7 @@ from gemini_samples import (
     put,
     user,
 )
-from session_adapters.gemini import GeminiAdapter
+from session_adapters.gemini.adapter import GeminiAdapter
 from session_adapters.gemini.records import BRIEF, DECODER, GeminiRecord
 from session_adapters.gemini.turns import turn_of
 from session_adapters.transcript import Change, Transcript

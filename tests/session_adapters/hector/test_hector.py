@@ -13,7 +13,7 @@ import pytest
 
 from hector_store import FACTS, V1, V2, everything, get, listed, parted, rows, sample_adapter
 from session_adapters.base import SessionMissing
-from session_adapters.hector import HectorAdapter
+from session_adapters.hector.adapter import HectorAdapter
 from session_adapters.hector.reader import File
 from session_adapters.hector.transcript import HectorTranscript
 from session_adapters.model import Message, SessionSummary

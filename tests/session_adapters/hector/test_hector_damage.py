@@ -20,7 +20,7 @@ from damage import flipped, kept, shuffled, spoil_page, truncated
 from databases import crashed_writer, run_python, shared_folder, tree, unprivileged
 from hector_store import Store, adapter_for, everything, get, listed, sample_adapter
 from session_adapters.base import SessionMissing, SessionUnreadable, Source
-from session_adapters.hector import HectorAdapter
+from session_adapters.hector.adapter import HectorAdapter
 from session_adapters.model import Problem, SessionSummary
 
 Stored = Callable[..., Path]
@@ -257,7 +257,7 @@ def test_it_reads_as_well_where_it_may_not_write(store: Stored) -> None:
 import sys
 from pathlib import Path
 from session_adapters.base import Environment
-from session_adapters.hector import HectorAdapter
+from session_adapters.hector.adapter import HectorAdapter
 adapter = HectorAdapter(Environment(home=Path(sys.argv[1])))
 count = 0
 for source in adapter.sources(lambda problem: None):
@@ -390,7 +390,7 @@ def test_directories_that_may_not_be_read_are_named() -> None:
 import os, sys
 from pathlib import Path
 from session_adapters.base import Environment
-from session_adapters.hector import HectorAdapter
+from session_adapters.hector.adapter import HectorAdapter
 home = Path(sys.argv[1])
 variables = {"HERMES_TUI_HECTOR_PATH": ":".join(str(home / name) for name in ("closed", "secret.db", "mine.yaml"))}
 problems = []

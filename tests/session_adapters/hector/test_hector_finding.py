@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 from databases import nothing_left_open, run_python
 from hector_store import V2_SCHEMA, Store, adapter_for, everything, get, listed, sample_adapter
 from session_adapters.base import SessionMissing
-from session_adapters.hector import HectorAdapter, ids
+from session_adapters.hector import ids
 from session_adapters.hector import summary as hector_summary
+from session_adapters.hector.adapter import HectorAdapter
 from session_adapters.hector.configuration.places import PATH_VARIABLE
 from session_adapters.hector.conversations import Conversations
 from session_adapters.hector.layout import HectorFacts
@@ -287,7 +288,7 @@ opened = []
 sys.addaudithook(lambda event, arguments: opened.append((event, str(arguments[0]))) if event in
                  ("open", "sqlite3.connect", "socket.connect") else None)
 from session_adapters.base import Environment
-from session_adapters.hector import HectorAdapter
+from session_adapters.hector.adapter import HectorAdapter
 adapter = HectorAdapter(Environment(home=Path(sys.argv[1])))
 count = 0
 for source in adapter.sources(lambda problem: None):

@@ -19,8 +19,8 @@ from databases import run_python
 from hector_store import adapter_for, everything, get, listed, sample_adapter
 from postgres_server import PASSWORD, PostgresServer
 from session_adapters.base import SessionMissing, SessionUnreadable, Source
-from session_adapters.hector import HectorAdapter
 from session_adapters.hector import postgres as server_module
+from session_adapters.hector.adapter import HectorAdapter
 from session_adapters.hector.configuration.dsn import parse_dsns
 from session_adapters.hector.transcript import HectorTranscript
 from session_adapters.model import Problem, SessionSummary
@@ -381,7 +381,7 @@ def test_psycopg_is_imported_only_for_an_address(store: Any) -> None:
 import sys
 from pathlib import Path
 from session_adapters.base import Environment
-from session_adapters.hector import HectorAdapter
+from session_adapters.hector.adapter import HectorAdapter
 def count(**variables):
     adapter = HectorAdapter(Environment(home=Path(sys.argv[1]), variables=variables))
     problems = []

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from openclaw_store import Database, adapter_for, event, folder_of, header, listed, place
 from plain_openclaw import HOMES
 from session_adapters.base import Environment, Liveness
-from session_adapters.openclaw import OpenClawAdapter
+from session_adapters.openclaw.adapter import OpenClawAdapter
 
 Stored = Callable[..., Path]
 SHOP = "agent:main:dashboard:57a7f76e-06e0-48a7-94c2-f3489994fd9b"

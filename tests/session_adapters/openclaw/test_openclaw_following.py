@@ -322,7 +322,7 @@ def test_reading_leaves_no_trace(home: str, store: Stored) -> None:
 def test_no_database_is_opened_as_a_plain_file(store: Stored) -> None:
     assert (
         opened_as_files(
-            store("openclaw", "home"), "session_adapters.openclaw:OpenClawAdapter", "openclaw-agent.sqlite"
+            store("openclaw", "home"), "session_adapters.openclaw.adapter:OpenClawAdapter", "openclaw-agent.sqlite"
         )
         == "[]\n"
     )
@@ -332,7 +332,7 @@ _LIST = """
 import sys
 from pathlib import Path
 from session_adapters.base import Environment
-from session_adapters.openclaw import OpenClawAdapter
+from session_adapters.openclaw.adapter import OpenClawAdapter
 adapter = OpenClawAdapter(Environment(home=Path(sys.argv[1])))
 problems = []
 found = [one for source in adapter.sources(problems.append) for one in adapter.summaries(source, problems.append)]

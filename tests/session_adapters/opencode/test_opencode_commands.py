@@ -13,7 +13,7 @@ from opencode_store import adapter_for, listed
 from plain_opencode import data_folder
 from session_adapters.base import Environment, Liveness
 from session_adapters.model import SessionSummary
-from session_adapters.opencode import OpenCodeAdapter
+from session_adapters.opencode.adapter import OpenCodeAdapter
 from session_adapters.registry import adapter_class
 
 Stored = Callable[..., Path]

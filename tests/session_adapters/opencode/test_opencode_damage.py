@@ -20,7 +20,8 @@ from opencode_store import LAYOUTS, Store, adapter_for, everything, get
 from plain_opencode import data_folder
 from session_adapters.base import SessionMissing, SessionUnreadable, Source
 from session_adapters.model import Message, Problem, SessionSummary
-from session_adapters.opencode import OpenCodeAdapter, tables, units
+from session_adapters.opencode import tables, units
+from session_adapters.opencode.adapter import OpenCodeAdapter
 from support import STORES, attached_bytes
 
 Stored = Callable[..., Path]

@@ -311,7 +311,7 @@ def test_a_tree_is_listed_by_its_ends(store: Stored) -> None:
 
 def test_no_database_is_opened_as_a_plain_file(store: Stored) -> None:
     assert (
-        opened_as_files(store("opencode", "home"), "session_adapters.opencode:OpenCodeAdapter", "opencode.db")
+        opened_as_files(store("opencode", "home"), "session_adapters.opencode.adapter:OpenCodeAdapter", "opencode.db")
         == "[]\n"
     )
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from chances import examples
 from claude_lines import ClaudeHome
 from session_adapters.base import Adapter, Environment, SessionMissing, SessionUnreadable, Source
-from session_adapters.claude import ClaudeAdapter
+from session_adapters.claude.adapter import ClaudeAdapter
 from session_adapters.model import Problem, Session, ToolCall, ToolResult
 from session_adapters.reading.files import METER
 from session_adapters.reading.searchable import Rewritten, Text, flat

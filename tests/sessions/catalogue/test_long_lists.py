@@ -14,7 +14,7 @@ import pytest
 from hermes_tui.sessions.manager import SessionManager
 from long_stores import HOMES, SHAPES, long_store
 from session_adapters.base import Environment
-from session_adapters.copilot import CopilotAdapter
+from session_adapters.copilot.adapter import CopilotAdapter
 from session_adapters.model import Problem, SessionSummary
 
 EXACT = (

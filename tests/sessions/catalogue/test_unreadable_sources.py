@@ -15,7 +15,7 @@ from claude_lines import ClaudeHome
 from hermes_tui.sessions.adapters import Adapters
 from hermes_tui.sessions.catalogue import unreadable
 from hermes_tui.sessions.catalogue.snapshot import Snapshot
-from hermes_tui.sessions.cost import CostOptions
+from hermes_tui.sessions.cost.report import CostOptions
 from hermes_tui.sessions.index.reading.reader import SearchIndex
 from hermes_tui.sessions.index.schema import open_writer
 from hermes_tui.sessions.index.source_state import Level
@@ -25,7 +25,7 @@ from hermes_tui.sessions.manager import SessionManager
 from indexing import build
 from long_talks import TALKS, Talk
 from session_adapters.base import Environment, Source
-from session_adapters.claude import ClaudeAdapter
+from session_adapters.claude.adapter import ClaudeAdapter
 
 AGENTS = ("claude", "opencode", "cursor", "hector")
 

@@ -17,7 +17,7 @@ import pytest
 
 from hermes_tui.config import Price
 from hermes_tui.errors import ValidationError
-from hermes_tui.sessions.cost import CostSummary
+from hermes_tui.sessions.cost.report import CostSummary
 from session_adapters.reading.files import METER
 from spending import START, Spender
 from tiny_home import TinyHome, tree_hash
@@ -338,7 +338,7 @@ def test_other_prices_are_noticed(spender: Spender) -> None:
 def test_an_adapter_that_fails_is_a_problem_and_asked_again(
     spender: Spender, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from session_adapters.claude import ClaudeAdapter
+    from session_adapters.claude.adapter import ClaudeAdapter
 
     path = spender.session("one", {"input": 10})
     spender.session("two", {"input": 5})

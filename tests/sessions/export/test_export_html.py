@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from browser import Browser
 from chances import examples
-from hermes_tui.redact import Redactor
+from hermes_tui.redact.redactor import Redactor
 from hermes_tui.sessions.export import export, export_lineage
 from hermes_tui.sessions.export.richtext import rich_text
 from session_adapters.model import Attachment, Message, Session, TokenUsage, ToolCall, ToolResult

@@ -10,7 +10,7 @@ from textwrap import dedent
 import pytest
 from markdown_it import MarkdownIt
 
-from hermes_tui.redact import Redactor
+from hermes_tui.redact.redactor import Redactor
 from hermes_tui.sessions.export import export, export_lineage
 from hermes_tui.sessions.export.plain import plain
 from session_adapters.model import Attachment, Cost, Message, Session, TokenUsage, ToolCall, ToolResult

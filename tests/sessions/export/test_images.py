@@ -15,7 +15,7 @@ import pytest
 from browser import Browser
 from claude_lines import ClaudeHome
 from hermes_tui.errors import ParseError
-from hermes_tui.redact import Redactor
+from hermes_tui.redact.redactor import Redactor
 from hermes_tui.sessions.export import export, images
 from hermes_tui.sessions.export.images import (
     ImagePlace,

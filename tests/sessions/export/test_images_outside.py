@@ -17,7 +17,8 @@ from hermes_tui.sessions.export import images
 from hermes_tui.sessions.export.images import ImagePlace, InlineImages, inline_images, read_attachment
 from hermes_tui.sessions.manager import SessionManager
 from images import image_bytes
-from session_adapters.attachments import made_from_url, outside
+from session_adapters.attachments import outside
+from session_adapters.attachments.made import made_from_url
 from session_adapters.base import Environment
 from session_adapters.model import Attachment, Session
 

@@ -10,7 +10,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from chances import examples
-from hermes_tui.sessions.query import FILTERS, Query, complete, parse
+from hermes_tui.sessions.query.completion import complete
+from hermes_tui.sessions.query.filters import FILTERS
+from hermes_tui.sessions.query.query import Query, parse
 from hermes_tui.sessions.query.tree import TRUE, All, Any, Literally, MessageFilter, Not, TextUnit, Word
 from session_adapters.model import Cost, SessionSummary, TokenUsage
 from session_adapters.tool_names import ToolNames

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chances import TIMES, chance
-from hermes_tui.sessions.query import Query, parse
+from hermes_tui.sessions.query.query import Query, parse
 from hermes_tui.sessions.query.subsumption import narrows
 from hermes_tui.sessions.query.tree import TextUnit
 from session_adapters.model import SessionSummary

@@ -16,7 +16,7 @@ from chances import chance
 from hermes_tui.cli.execute import execute
 from hermes_tui.errors import ValidationError
 from hermes_tui.sessions.manager import SessionManager
-from hermes_tui.sessions.query import parse
+from hermes_tui.sessions.query.query import parse
 from hermes_tui.sessions.query.regex import compiled, literals, places
 from hermes_tui.sessions.query.tree import Regex, TextUnit, holds, spans
 from hermes_tui.sessions.search.session_search import session_search

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from hermes_tui.sessions.adapters import Adapters
-from hermes_tui.sessions.query import parse
+from hermes_tui.sessions.query.query import parse
 from hermes_tui.sessions.scan import needles
 from hermes_tui.sessions.search.engine import Hunt
 from hermes_tui.sessions.search.model import SearchOptions

@@ -16,7 +16,7 @@ import pytest
 from claude_lines import ClaudeHome
 from hermes_tui.errors import SessionNotFound, ValidationError
 from hermes_tui.sessions.manager import SessionManager
-from hermes_tui.sessions.query import parse
+from hermes_tui.sessions.query.query import parse
 from hermes_tui.sessions.search.model import BrowsedSessions, DiscoveredSessions, SearchCoverage, SearchOptions
 from hermes_tui.sessions.search.session_search import session_search
 from indexing import build

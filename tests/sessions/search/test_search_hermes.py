@@ -15,14 +15,14 @@ from hermes_store import Store
 from hermes_tui.sessions.index.reading.reader import SearchIndex
 from hermes_tui.sessions.index.service import index_file
 from hermes_tui.sessions.manager import SessionManager
-from hermes_tui.sessions.query import parse
+from hermes_tui.sessions.query.query import parse
 from hermes_tui.sessions.search.engine import Hunt
 from hermes_tui.sessions.search.grouping import FoundPart
 from hermes_tui.sessions.search.model import Match, SearchOptions, SourceMatch
 from indexing import build
 from oracle.hermes import Oracle
 from session_adapters.base import Environment
-from session_adapters.hermes import HermesAdapter
+from session_adapters.hermes.adapter import HermesAdapter
 from session_adapters.model import SessionSummary
 from support import STORES
 

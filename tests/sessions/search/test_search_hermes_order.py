@@ -11,7 +11,7 @@ from pathlib import Path
 
 from hermes_store import Store
 from hermes_tui.sessions.manager import SessionManager
-from hermes_tui.sessions.query import parse
+from hermes_tui.sessions.query.query import parse
 from hermes_tui.sessions.scan import MOST_MATCHES
 from hermes_tui.sessions.search.discovery import discover
 from hermes_tui.sessions.search.model import SearchOptions

@@ -19,7 +19,7 @@ from hermes_tui.errors import HermesTuiError
 from hermes_tui.platform import paths
 from hermes_tui.sessions.index.reading.reader import SearchIndex
 from hermes_tui.sessions.manager import SessionManager
-from hermes_tui.sessions.query import Query, parse
+from hermes_tui.sessions.query.query import Query, parse
 from hermes_tui.sessions.search.engine import Hunt
 from hermes_tui.sessions.search.incremental.search import LiveSearch, LiveSnapshot
 from hermes_tui.sessions.search.model import SearchOptions, SourceMatch

@@ -25,7 +25,7 @@ from hermes_tui.sessions.index.source_state import Level
 from hermes_tui.sessions.index.writing import writer
 from hermes_tui.sessions.index.writing.indexer import Indexer
 from hermes_tui.sessions.manager import SessionManager
-from hermes_tui.sessions.query import parse
+from hermes_tui.sessions.query.query import parse
 from hermes_tui.sessions.search.engine import Hunt
 from hermes_tui.sessions.search.model import Outcome, SearchOptions
 from indexing import build, homes_sources

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hermes_tui.sessions.query import parse
+from hermes_tui.sessions.query.query import parse
 from hermes_tui.sessions.search.within import Within
 from session_adapters.model import Message, SessionSummary, ToolCall, ToolResult
 

@@ -15,10 +15,10 @@ import pytest
 
 from claude_lines import ClaudeHome
 from hermes_tui.errors import HermesTuiError, SessionNotFound, ValidationError
-from hermes_tui.redact import Redactor
+from hermes_tui.redact.redactor import Redactor
 from hermes_tui.sessions.manager import SessionManager
 from hermes_tui.sessions.marks import MarkChange
-from hermes_tui.sessions.query import parse
+from hermes_tui.sessions.query.query import parse
 from hermes_tui.sessions.search.excerpt import messages_around
 from hermes_tui.sessions.search.model import BrowsedSessions, DiscoveredSessions, ScrolledMessages, SearchOptions
 from hermes_tui.sessions.search.session_search import session_search

@@ -10,7 +10,7 @@ from weakref import WeakMethod
 from msgspec.structs import replace
 
 from hermes_tui.sessions.index.reading.reader import SearchIndex
-from hermes_tui.sessions.query import Query
+from hermes_tui.sessions.query.query import Query
 from hermes_tui.sessions.query.subsumption import narrows
 from hermes_tui.sessions.search.engine import Hunt
 from hermes_tui.sessions.search.grouping import Gathering

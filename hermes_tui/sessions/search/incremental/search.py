@@ -16,7 +16,7 @@ from hermes_tui.errors import HermesTuiError
 from hermes_tui.platform.background import Worker
 from hermes_tui.platform.log import write_failure
 from hermes_tui.sessions.index.reading.reader import SearchIndex
-from hermes_tui.sessions.query import Query, parse
+from hermes_tui.sessions.query.query import Query, parse
 from hermes_tui.sessions.search.details import details, glimpse
 from hermes_tui.sessions.search.grouping import FoundConversation, FoundPart
 from hermes_tui.sessions.search.incremental.answer import Known, LiveAnswer, broken_off

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from hermes_tui.sessions.query import Query
+from hermes_tui.sessions.query.query import Query
 from hermes_tui.sessions.search.grouping import FoundConversation, FoundPart
 from hermes_tui.sessions.search.model import Match, SearchCoverage
 from hermes_tui.sessions.search.stores import CatalogueStores

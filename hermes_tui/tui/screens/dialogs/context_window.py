@@ -9,7 +9,7 @@ from textual.widgets import Input
 from hermes_tui.config import ContextWindow
 from hermes_tui.display import safe
 from hermes_tui.errors import ValidationError
-from hermes_tui.sessions.context import parse_window
+from hermes_tui.sessions.context.window_choice import parse_window
 from hermes_tui.tui.keymap import bindings
 from hermes_tui.tui.screens.dialogs.dismissal import Dialog
 from hermes_tui.tui.widgets.line import Line

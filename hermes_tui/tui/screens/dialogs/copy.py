@@ -12,8 +12,8 @@ from textual.app import ComposeResult
 
 from hermes_tui.display import compact, count_lines
 from hermes_tui.platform.daemon_call import in_thread
-from hermes_tui.redact import Redactor
-from hermes_tui.sessions.calls import output_text
+from hermes_tui.redact.redactor import Redactor
+from hermes_tui.sessions.calls.outcome import output_text
 from hermes_tui.sessions.export.plain import plain
 from hermes_tui.sessions.native.shell_line import names_nothing
 from hermes_tui.tui.keymap import bindings
@@ -24,7 +24,7 @@ from hermes_tui.tui.workers.coroutines import run_beside
 from session_adapters.model import Message, SessionSummary
 
 if TYPE_CHECKING:
-    from hermes_tui.sessions.native import Verb
+    from hermes_tui.sessions.native.plan import Verb
 
 __all__ = ["CopiedCommand", "CopyMenu", "Copyable", "copyables", "native_commands"]
 

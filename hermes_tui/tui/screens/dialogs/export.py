@@ -15,7 +15,7 @@ from textual.strip import Strip
 from textual.widgets import Input, Static
 
 from hermes_tui.display import compact, counted
-from hermes_tui.redact import Redactor
+from hermes_tui.redact.redactor import Redactor
 from hermes_tui.sessions.export import SUFFIXES
 from hermes_tui.sessions.export.files import ExportChoice
 from hermes_tui.sessions.export.target import suggested_name

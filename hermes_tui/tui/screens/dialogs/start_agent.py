@@ -21,7 +21,7 @@ from hermes_tui.tui.widgets.search_box import TextInput
 from hermes_tui.tui.workers.coroutines import run_beside
 
 if TYPE_CHECKING:
-    from hermes_tui.sessions.native import Start
+    from hermes_tui.sessions.native.plan import Start
 
 __all__ = ["Agreed", "StartScreen", "start_blocks"]
 

@@ -17,7 +17,9 @@ from hermes_tui.tui.screens.lanes.plan import PlanScreen
 from hermes_tui.tui.workers.coroutines import run_beside
 
 if TYPE_CHECKING:
-    from hermes_tui.lifecycle.operations import Operations, Outcome, Plan
+    from hermes_tui.lifecycle.operations.operations import Operations
+    from hermes_tui.lifecycle.operations.plan import Plan
+    from hermes_tui.lifecycle.operations.verify import Outcome
 
 __all__ = ["ConfirmedOperations"]
 
@@ -85,7 +87,7 @@ class ConfirmedOperations:
         run_beside(self._program, work, "lanes")
 
     def _operations(self, waiting: Callable[[str], None] = lambda words: None) -> Operations:
-        from hermes_tui.lifecycle.operations import Operations
+        from hermes_tui.lifecycle.operations.operations import Operations
 
         environment, now = self._program.manager.environment, self._program.clock.now
         return Operations(environment, read_only=self._read_only, clock=now, waiting=waiting)

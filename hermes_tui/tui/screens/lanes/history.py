@@ -19,7 +19,7 @@ from hermes_tui.tui.widgets.page import Page, Paragraph
 from hermes_tui.tui.workers.coroutines import run_beside
 
 if TYPE_CHECKING:
-    from hermes_tui.lifecycle.lane_history import LaneHistory
+    from hermes_tui.lifecycle.lane_history.model import LaneHistory
     from session_adapters.base import Environment
     from session_adapters.model import SessionSummary
 
@@ -77,7 +77,7 @@ def history_of_lane(
     environment: Environment, home: str, key: str, now: datetime, local: Callable[[datetime], datetime]
 ) -> LaneHistory:
     """The history of the lane with that key in a Hermes home. Raises `LaneNotFound`, `StoreError`."""
-    from hermes_tui.lifecycle.lane_history import lane_history
+    from hermes_tui.lifecycle.lane_history.history import lane_history
     from hermes_tui.lifecycle.lanes import board
 
     found = next((one for one in board(environment, now).lanes if (one.home, one.key) == (home, key)), None)

@@ -17,7 +17,8 @@ from session_adapters.model import SessionSummary
 
 if TYPE_CHECKING:
     from hermes_tui.lifecycle.lanes import Lane, Profile
-    from hermes_tui.lifecycle.operations import Operations, Plan
+    from hermes_tui.lifecycle.operations.operations import Operations
+    from hermes_tui.lifecycle.operations.plan import Plan
     from hermes_tui.tui.workers.lane_watch import LaneNews
 
 __all__ = ["Doing", "LaneOperations", "ShownLanes"]
@@ -186,7 +187,7 @@ class LaneOperations:
         """Have it planned; the row says what became of it."""
 
         def make(operations: Operations, force: bool) -> Plan:
-            from hermes_tui.lifecycle.operations import Request
+            from hermes_tui.lifecycle.operations.plan import Request
 
             return operations.plan(Request(kind=kind, profile=profile, force=force, **more))
 

@@ -17,7 +17,7 @@ from hermes_tui.tui.widgets.page import Page, Paragraph
 from hermes_tui.tui.workers.coroutines import run_beside
 
 if TYPE_CHECKING:
-    from hermes_tui.lifecycle.operations import Plan
+    from hermes_tui.lifecycle.operations.plan import Plan
 
 __all__ = ["PlanScreen", "plan_blocks"]
 

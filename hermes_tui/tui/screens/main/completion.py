@@ -13,7 +13,7 @@ from hermes_tui.tui.widgets.line import Part
 from hermes_tui.tui.widgets.search_box import SearchBox
 
 if TYPE_CHECKING:
-    from hermes_tui.sessions.query import Completion
+    from hermes_tui.sessions.query.completion import Completion
 
 __all__ = ["FilterCompletion"]
 
@@ -55,9 +55,10 @@ class FilterCompletion:
         text, cursor = self._box.value, self._box.cursor_position
         if not text:
             return [(' Words, "phrases", OR, -not, begin*, and filters such as agent: since:7d is:error', "faint")]
-        from hermes_tui.sessions.query import FILTERS, parse
         from hermes_tui.sessions.query.completion import mistyped
+        from hermes_tui.sessions.query.filters import FILTERS
         from hermes_tui.sessions.query.grammar import split
+        from hermes_tui.sessions.query.query import parse
 
         piece = next((one for one in split(text) if one.start < cursor <= one.end), None)
         query = parse(text, typing=True)

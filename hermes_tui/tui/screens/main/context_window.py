@@ -46,7 +46,7 @@ class ContextActions:
 
     def choose(self) -> None:
         """Choose another window on the conversation."""
-        from hermes_tui.sessions.context import parse_window
+        from hermes_tui.sessions.context.window_choice import parse_window
 
         if self._open_session() is None:
             return

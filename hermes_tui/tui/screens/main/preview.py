@@ -13,7 +13,7 @@ from hermes_tui.tui.widgets.session_list.rows import ListedPart, Snippet
 from hermes_tui.tui.workers.previewer import Previewer, PreviewWish, Seen
 
 if TYPE_CHECKING:
-    from hermes_tui.sessions.query import Query
+    from hermes_tui.sessions.query.query import Query
     from hermes_tui.sessions.search.incremental.search import LiveResult, LiveSnapshot
     from hermes_tui.sessions.search.model import Result
     from session_adapters.model import SessionSummary

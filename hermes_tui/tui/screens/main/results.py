@@ -24,7 +24,7 @@ from hermes_tui.tui.widgets.session_list.rows import Forest
 from hermes_tui.tui.workers.previewer import PreviewWish
 
 if TYPE_CHECKING:
-    from hermes_tui.sessions.query import Query
+    from hermes_tui.sessions.query.query import Query
     from hermes_tui.sessions.search.incremental.search import LiveSnapshot
     from hermes_tui.sessions.search.model import Result
 

@@ -17,7 +17,7 @@ from hermes_tui.tui.widgets.session_list.conversation import Conversation
 from hermes_tui.tui.workers.previewer import look
 
 if TYPE_CHECKING:
-    from hermes_tui.sessions.query import Query
+    from hermes_tui.sessions.query.query import Query
     from hermes_tui.sessions.search.incremental.search import LiveSearch, LiveSnapshot
 
 __all__ = ["GATHERING", "PATIENCE", "TYPING_PAUSE", "SearchController"]

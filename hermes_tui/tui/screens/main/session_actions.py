@@ -24,7 +24,7 @@ from session_adapters.model import SessionSummary
 
 if TYPE_CHECKING:
     from hermes_tui.sessions.export.files import ExportChoice
-    from hermes_tui.sessions.native import Start, Verb
+    from hermes_tui.sessions.native.plan import Start, Verb
     from hermes_tui.tui.screens.dialogs.start_agent import Agreed
 
 __all__ = ["SessionActions"]
@@ -186,7 +186,7 @@ class SessionActions:
     async def _copy(self, text: str, *, masked: bool) -> None:
         """Copy it, and say how much went where, and how many secrets were `masked`."""
         from hermes_tui.platform.clipboard import copy as write
-        from hermes_tui.redact import Redactor
+        from hermes_tui.redact.redactor import Redactor
 
         report = ""
         if masked:

@@ -13,7 +13,7 @@ from hermes_tui.tui.workers.session_reader import SessionReader
 from session_adapters.model import SessionSummary, unified_id
 
 if TYPE_CHECKING:
-    from hermes_tui.sessions.query import Query
+    from hermes_tui.sessions.query.query import Query
     from hermes_tui.sessions.search.incremental.search import LivePart
     from hermes_tui.sessions.search.within import Within
     from hermes_tui.tui.widgets.transcript.open_transcript import OpenTranscript

@@ -10,7 +10,7 @@ from textual.geometry import Size
 
 from hermes_tui.cells import fit, width_of
 from hermes_tui.display import counted, safe
-from hermes_tui.sessions.edits import FileDiff
+from hermes_tui.sessions.edits.collect import FileDiff
 from hermes_tui.tui.keymap import bindings
 from hermes_tui.tui.widgets.styled import FoldedRows, Part
 from hermes_tui.tui.widgets.transcript.layout.cut_text import excerpt, fold

@@ -24,7 +24,7 @@ from hermes_tui.tui.widgets.session_list.shown_answer import ShownAnswer
 from hermes_tui.tui.widgets.session_list.shown_states import ShownStates
 
 if TYPE_CHECKING:
-    from hermes_tui.sessions.query import Query
+    from hermes_tui.sessions.query.query import Query
     from hermes_tui.sessions.query.tree import Tree, Word
     from hermes_tui.sessions.search.incremental.search import LiveResult, LiveSnapshot
     from hermes_tui.sessions.search.model import Result

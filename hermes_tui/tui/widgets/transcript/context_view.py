@@ -15,7 +15,8 @@ from hermes_tui.tui.workers.coroutines import run_beside
 from session_adapters.model import Message
 
 if TYPE_CHECKING:
-    from hermes_tui.sessions.context import ContextView, WindowChoice
+    from hermes_tui.sessions.context.view import ContextView
+    from hermes_tui.sessions.context.window_choice import WindowChoice
 
 __all__ = ["SeenContext"]
 
@@ -62,7 +63,7 @@ class SeenContext:
             run_beside(self._pane, work, "transcript.context", exclusive=True)
 
     async def _work_out(self, agent: str, messages: Sequence[Message], choice: WindowChoice, complete: bool) -> None:
-        from hermes_tui.sessions.context import context_view, gauged
+        from hermes_tui.sessions.context.view import context_view, gauged
 
         view = await in_thread(context_view, agent, messages, choice, complete=complete)
         if choice is not self.choice:

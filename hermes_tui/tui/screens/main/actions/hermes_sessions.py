@@ -22,7 +22,9 @@ from hermes_tui.tui.workers.coroutines import run_beside
 from session_adapters.model import SessionSummary
 
 if TYPE_CHECKING:
-    from hermes_tui.lifecycle.operations import Operations, Outcome, Plan
+    from hermes_tui.lifecycle.operations.operations import Operations
+    from hermes_tui.lifecycle.operations.plan import Plan
+    from hermes_tui.lifecycle.operations.verify import Outcome
 
 __all__ = ["HermesSessions"]
 
@@ -177,7 +179,7 @@ class HermesSessions:
         """`notes`: what was done before, to be read in the plan."""
 
         def make(operations: Operations, force: bool) -> Plan:
-            from hermes_tui.lifecycle.operations import Request
+            from hermes_tui.lifecycle.operations.plan import Request
 
             plan = operations.plan(Request(kind=kind, profile=profile, force=force, **more))
             return replace(plan, notes=(*notes, *plan.notes))

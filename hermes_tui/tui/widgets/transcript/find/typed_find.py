@@ -51,7 +51,7 @@ class TypedFind:
             self._go_back()
             return
         if found is None or found.text != text:
-            from hermes_tui.sessions.query import parse
+            from hermes_tui.sessions.query.query import parse
             from hermes_tui.sessions.search.within import Within
             from hermes_tui.tui.widgets.transcript.find.session_find import SessionFind
 

@@ -15,7 +15,9 @@ from rich.style import Style
 from hermes_tui.cells import fit, width_of
 from hermes_tui.clock import Clock
 from hermes_tui.display import attachment_facts, count, priced, safe
-from hermes_tui.sessions.calls import PROSE, arguments, edits, facts, label, output_text, target
+from hermes_tui.sessions.calls.arguments import PROSE, arguments, label, target
+from hermes_tui.sessions.calls.edits import edits
+from hermes_tui.sessions.calls.outcome import facts, output_text
 from hermes_tui.tui.widgets.transcript.layout.block_writer import BODY, SHUT, BlockWriter
 from hermes_tui.tui.widgets.transcript.layout.context import MessageContext
 from hermes_tui.tui.widgets.transcript.layout.cut_text import compact

@@ -19,8 +19,8 @@ from session_adapters.reading.files import open_file, read_at
 
 __all__ = ["Verbatim", "may_hold"]
 
-_BLOCK = 1 << 20
-"""Bytes looked at at a time."""
+_BLOCK = 256 << 10
+"""Bytes looked at at a time. More are no faster, and up to three copies of them are there at once."""
 _OVERLAP = 256
 """Bytes that two blocks share: longer than any needle and any escape."""
 _ASCII = bytes(range(128))

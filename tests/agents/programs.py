@@ -197,7 +197,14 @@ class Running:
             asked, *keys = self.program.first_keys
             self.until(lambda: asked in self.screen(), asked)
             self.run("send-keys", *keys)
-        self.until(lambda: shown in self.screen(), shown)
+
+        def is_ready() -> bool:
+            screen = self.screen()
+            if "❯ 1. Resume anyway" in screen:  # so Copilot asks where it was killed a moment ago
+                self.run("send-keys", "Enter")
+            return shown in screen
+
+        self.until(is_ready, shown)
 
     def __exit__(self, *_: object) -> None:
         self.kill()

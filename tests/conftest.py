@@ -58,7 +58,7 @@ WAITING = (
 meanwhile: at the end the last of them would wait while all else is done."""
 
 LONG_LOOK = 0.03
-"""Seconds in which Python goes through all that is there for garbage."""
+"""Seconds of a full garbage collection after which it is to pass over what is there."""
 
 _HERE = Path(__file__).parent
 _KEPT = {"PATH", "LANG", "LC_ALL", "TERM", "TMPDIR", "PYTHONPATH", "VIRTUAL_ENV", "CI"}
@@ -114,7 +114,7 @@ def _is_one_of(patterns: Sequence[str], path: Path) -> bool:
 
 
 class Collector:
-    """Has Python pass over what stays to the end: ten thousand tests, and what they import or keep."""
+    """Keeps full garbage collections short: they pass over ten thousand tests, and what these import or keep."""
 
     def __init__(self) -> None:
         self._began = self._took = 0.0

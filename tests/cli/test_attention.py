@@ -101,7 +101,9 @@ def test_what_needs_a_person_is_said_with_its_evidence(claude: Path, cli: Cli) -
     assert re.search(r"^need you\n  approval +now  claude:e83ad329\S* .* Bash rm -rf build +-\n$", text), text
 
 
-def test_no_line_is_wider_than_the_terminal(claude: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_id_has_a_line_of_its_own_where_there_is_no_room(
+    claude: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
     told(cli)
     run_tool(claude)
     be_live(claude, "waiting", "permission prompt")

@@ -10,7 +10,7 @@ import re
 import sys
 import tokenize
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
 
@@ -182,7 +182,7 @@ def _is_own(node: ast.Attribute) -> bool:
 
 def circles() -> list[list[str]]:
     """Groups of modules that import each other, for types or late too, largest first: the strongly connected parts
-    of the graph. A package that imports its own modules is no circle."""
+    of the graph. A package that imports its own modules late is no circle; see `waits`."""
     known = modules()
     graph = {
         name: {other for other in _imports(tree, known) if other != name and not name.startswith(f"{other}.")}
@@ -197,25 +197,22 @@ def waits() -> list[list[str]]:
     given a module that is half made, and fails."""
     known = modules()
     graph = {
-        name: {other for node in _at_once(tree.body) for other in _imports(node, known) if other != name}
+        name: {other for node in _at_once(tree) for other in _imports(node, known) if other != name}
         | {name.rpartition(".")[0]} & known.keys()
         for name, tree in _trees().items()
     }
     return sorted((part for part in _parts(graph) if len(part) > 1), key=len, reverse=True)
 
 
-def _at_once(body: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
-    """The imports among these statements that are made when a module is imported."""
-    for node in body:
+def _at_once(tree: ast.AST) -> Iterator[ast.AST]:
+    """The imports in it that are made when the module is imported."""
+    for node in ast.iter_child_nodes(tree):
         if isinstance(node, ast.Import | ast.ImportFrom):
             yield node
         elif isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
-            yield from _at_once(node.orelse)
+            yield from _at_once(ast.Module(node.orelse, []))
         elif not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            yield from _at_once(part for part in ast.iter_child_nodes(node) if isinstance(part, ast.stmt))
-            yield from _at_once(
-                one for part in ast.iter_child_nodes(node) if isinstance(part, ast.ExceptHandler) for one in part.body
-            )
+            yield from _at_once(node)
 
 
 def _imports(tree: ast.AST, known: Mapping[str, Path]) -> Iterator[str]:

@@ -31,9 +31,8 @@ _GAP = "  "
 
 
 def board_lines(board: Board, turns: Turns, now: datetime, width: int) -> Iterator[str]:
-    """Every profile with its gateway, and its lanes as a table no wider than `width`, but for keys: these are never
-    cut, for they are what the next command needs, and stand below their lanes where there is no room beside them, as
-    does at what a lane in a turn is."""
+    """Every profile with its gateway, and its lanes as a table no wider than `width`. Keys are never cut, for the
+    next command needs them: where there is no room each stands below its lane. So does what a lane in a turn does."""
     for profile in board.profiles:
         yield f"{safe(profile.name)}: {gateway_words(profile, now)}  {safe(profile.home)}"
         for note in profile.notes:
@@ -90,7 +89,8 @@ def _table(lanes: Sequence[Lane], turns: Turns, now: datetime, width: int) -> It
 
 
 def _columns(widths: Sequence[int], width: int) -> Sequence[int]:
-    """Those that fit, the most telling before others: without `_KEY` where there is no room beside it for these."""
+    """Numbers of the columns that fit into `width`, in order; the most telling are chosen first. `_KEY` is left out
+    where it does not fit beside those that are always shown."""
 
     def fits(columns: Collection[int]) -> bool:
         return sum(widths[at] + len(_GAP) for at in columns) - len(_GAP) <= width

@@ -1,4 +1,4 @@
-"""Holds the terminal between the first frame and the running program."""
+"""Shows the splash, and holds the terminal until the program takes over."""
 
 from __future__ import annotations
 

@@ -10,7 +10,14 @@ import apsw
 from session_adapters.model import Message
 from session_adapters.opencode.schema import sessions_of
 from session_adapters.opencode.tables import OpenCodeRows
-from session_adapters.opencode.units import OpenCodeFacts, OpenCodeReader, OpenCodeStore, OpenCodeUnit, SessionGone
+from session_adapters.opencode.units import (
+    OpenCodeFacts,
+    OpenCodeReader,
+    OpenCodeStore,
+    OpenCodeUnit,
+    OpenCodeUnits,
+    SessionGone,
+)
 from session_adapters.reading.sqlite import read_database, stamp_or_empty
 from session_adapters.reading.sqlite_limits import SESSION_ROWS
 
@@ -27,7 +34,7 @@ class DatabaseReader(OpenCodeReader):
         self._rows = rows
         self.ration = rows.ration
 
-    def units(self, most: int = SESSION_ROWS) -> list[OpenCodeUnit]:
+    def units(self, most: int = SESSION_ROWS) -> OpenCodeUnits:
         """See `OpenCodeReader.units`. What the user took back begins anywhere."""
         whole = most >= SESSION_ROWS or bool(self.facts.revert)
         found = self._rows.units([self.facts], most=SESSION_ROWS if whole else most)[self.facts.id]

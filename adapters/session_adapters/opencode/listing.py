@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 import apsw
@@ -19,7 +20,7 @@ from session_adapters.opencode.schema import OpenCodeSchema, sessions_of
 from session_adapters.opencode.summary import OpenCodeFold
 from session_adapters.opencode.tables import OpenCodeRows
 from session_adapters.opencode.trees import TreeReader
-from session_adapters.opencode.units import Lost, OpenCodeFacts, OpenCodeUnit, marked
+from session_adapters.opencode.units import Lost, OpenCodeFacts, OpenCodeUnit, OpenCodeUnits, marked
 from session_adapters.reading.bounds import TOO_MANY, Stint
 from session_adapters.reading.sqlite import DatabaseUnreadable, read_database
 from session_adapters.reading.sqlite_limits import Ration
@@ -111,11 +112,12 @@ def _work(
     return read
 
 
-def _glance(rows: OpenCodeRows, units: dict[str, list[OpenCodeUnit]], found: dict[str, OpenCodeFold]) -> None:
+def _glance(rows: OpenCodeRows, units: Mapping[str, OpenCodeUnits], found: dict[str, OpenCodeFold]) -> None:
     """Count messages without their parts, a page at a time; only the first prompts are read with them."""
     prompts = Ration(stint=rows.stint)
     asked: set[str] = set()
-    for page in batches([(key, unit) for key, some in units.items() for unit in some], _PAGE):
+    every = ((key, unit) for key, some in units.items() for unit in some)
+    while page := list(islice(every, _PAGE)):
         light = rows.contents([unit for _, unit in page], parts=False, limit=ROW_LIMIT)
         if rows.ration.spent:  # those for which there is no room
             for key, unit in page:

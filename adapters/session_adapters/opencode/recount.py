@@ -18,7 +18,7 @@ from session_adapters.model import SessionSummary
 from session_adapters.opencode.schema import sessions_of
 from session_adapters.opencode.summary import OpenCodeFold
 from session_adapters.opencode.tables import MESSAGE_ROW, OpenCodeRows
-from session_adapters.opencode.units import OpenCodeFacts, OpenCodeUnit, marked
+from session_adapters.opencode.units import OpenCodeFacts, OpenCodeUnit, OpenCodeUnits, marked
 from session_adapters.reading.sqlite import read_database
 from session_adapters.reading.sqlite_limits import Ration
 from session_adapters.reading.sqlite_rows import DAMAGE, as_text
@@ -104,22 +104,22 @@ class Recount:
         self,
         rows: OpenCodeRows,
         facts: OpenCodeFacts,
-        units: Sequence[OpenCodeUnit],
+        units: OpenCodeUnits,
         fold: OpenCodeFold,
         mark: Mark | None,
         settled: _Settled | None = None,
+        start: int = 0,
     ) -> tuple[RecountedSession, OpenCodeFold]:
-        """With these units, which come after those that are in `fold`."""
+        """With the units from `start` on, which come after those that are in `fold`."""
         rows.ration = Ration(stint=rows.stint)
         stop = len(units) - OPEN
-        is_long = stop > (LONG if settled is None else STEP)
-        if mark is not None and is_long and all(unit.kind == MESSAGE_ROW for unit in units):
-            _add(fold, rows, facts, units[:stop])
-            last = units[stop - 1]
+        is_long = stop - start > (LONG if settled is None else STEP)
+        if mark is not None and is_long and units.are_all(MESSAGE_ROW):
+            _add(fold, rows, facts, units, range(start, stop))
+            start, last = stop, units[stop - 1]
             sums = sums_until(rows, facts, last)
             settled = _Settled(fold.copy(), said_of_all(facts), last, sums) if sums is not None else None
-            units = units[stop:]
-        _add(fold, rows, facts, units)
+        _add(fold, rows, facts, units, range(start, len(units)))
         fold.warnings = len(rows.lost.get(facts.id, ())) + rows.left[facts.id]
         return Recounted(CountedSession.of(fold, facts, self._path), mark, settled), fold
 
@@ -132,14 +132,14 @@ class Recount:
             return None
         tail = rows.units([facts], parts=False, most=_TAIL)[facts.id]
         place = next((at for at, unit in enumerate(tail) if unit.id == settled.last.id), -1)
-        is_other = any(unit.kind != MESSAGE_ROW for unit in tail)
-        if place < 0 or is_other or settled.mark != sums_until(rows, facts, settled.last):
+        if place < 0 or not tail.are_all(MESSAGE_ROW) or settled.mark != sums_until(rows, facts, settled.last):
             return None
-        return self._counted(rows, facts, tail[place + 1 :], settled.fold.copy(), mark, settled)
+        return self._counted(rows, facts, tail, settled.fold.copy(), mark, settled, start=place + 1)
 
 
-def _add(fold: OpenCodeFold, rows: OpenCodeRows, facts: OpenCodeFacts, units: Sequence[OpenCodeUnit]) -> None:
-    for page in batches(units, _PAGE):
+def _add(fold: OpenCodeFold, rows: OpenCodeRows, facts: OpenCodeFacts, units: OpenCodeUnits, places: range) -> None:
+    for some in batches(places, _PAGE):
+        page = units[some[0] : some[-1] + 1]
         found = rows.contents(page, facts.id)
         for unit in page:
             fold.add(marked(unit, found.get(unit.id, [])))

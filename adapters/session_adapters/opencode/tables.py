@@ -7,8 +7,9 @@ gigabytes (FACTS.md «Traps»).
 from __future__ import annotations
 
 import json
-from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from operator import itemgetter
 from typing import Any, TypeVar
 
@@ -33,8 +34,9 @@ from session_adapters.opencode.units import (
     CONTENT_LIMIT,
     Lost,
     OpenCodeFacts,
+    OpenCodeStamp,
     OpenCodeUnit,
-    revised,
+    OpenCodeUnits,
 )
 from session_adapters.reading.bounds import Stint, excess
 from session_adapters.reading.damaged_places import Damage
@@ -72,115 +74,80 @@ class OpenCodeRows:
 
     def units(
         self, sessions: Sequence[OpenCodeFacts], *, parts: bool = True, most: int = SESSION_ROWS
-    ) -> dict[str, list[OpenCodeUnit]]:
+    ) -> dict[str, OpenCodeUnits]:
         """The units of each of these sessions, of one alone `most` of them, the last. Without `parts` the stamps say
         nothing of them."""
         known = {facts.id: facts for facts in sessions}
-        found: dict[str, list[OpenCodeUnit]] = {facts.id: [] for facts in sessions}
+        found = {facts.id: OpenCodeUnits() for facts in sessions}
         document = [facts.id for facts in sessions if facts.generation == "document"]
         real = [facts.id for facts in sessions if facts.generation != "document"]
         entries = self._entries(real, most) if real else {}
         # A migrated session has its old rows still; one that 1.18's v2 interface went on with has both kinds.
         older = [key for key in real if known[key].generation != "2.x" or not entries.get(key)]
-        for key, unit in self._messages(older, parts, most) if older else ():
-            found[key].append(unit)
+        found |= self._messages(older, parts, most) if older else {}
         for key, units in entries.items():
             if found[key]:
-                units = sorted([*found[key], *units], key=lambda unit: unit.created or 0)
-                units = units[-most:] if most < SESSION_ROWS else units  # of both kinds the last are known
+                both = sorted([*found[key], *units], key=lambda unit: unit.created or 0)
+                # Of both kinds the last are known.
+                units = OpenCodeUnits(reversed(both[-most:] if most < SESSION_ROWS else both))
             found[key] = units
-        for key, unit in self._document(document, most) if document else ():
-            found[key].append(unit)
+        found |= self._document(document, most) if document else {}
         boundaries = self._boundaries(sessions)
-        for key, units in found.items():
-            limit = boundaries.get(key)
-            if limit is not None:
-                units = [
-                    unit._replace(inherited=unit.stamp[0] is not None and unit.stamp[0] <= limit) for unit in units
-                ]
-            found[key] = revised(units, known[key])
+        for key, facts in known.items():
+            found[key].revise(facts, boundaries.get(key))
         return found
 
-    def _messages(self, ids: Sequence[str], parts: bool, most: int) -> Iterator[tuple[str, OpenCodeUnit]]:
+    def _messages(self, ids: Sequence[str], parts: bool, most: int) -> dict[str, OpenCodeUnits]:
         have = self.schema.message
         if not self.schema.has_messages:
             self.note("", "table message", "it is missing or has no columns for session and content")
-            return
-        times = select_list(have, ("time_created", "time_updated"))
-        query = (
-            f"SELECT CAST(session_id AS BLOB), CAST(id AS BLOB), octet_length(data), {times} FROM message"  # noqa: S608
-            f" WHERE session_id IN (SELECT value FROM json_each(?1))"
-            f" {backwards(have, 'time_created', 'id', most=most)}"
-        )
-        every = parts and most >= SESSION_ROWS
-        sizes = self._part_sizes("session_id", ids) if every else {}
-        rows = self._last(query, ids, "message")
-        if parts and not every:
-            sizes = self._part_sizes("message_id", [as_text(row[1]) or "" for row in rows])
-        while rows:  # of ten thousand messages rows and units are not held at once
-            session_id, id_, size, created, updated = rows.pop()
-            key = as_text(id_) or ""
-            stamp = (None, size, as_float(updated), *sizes.pop(key, ()))
-            yield as_text(session_id) or "", OpenCodeUnit(key, MESSAGE_ROW, as_float(created), stamp)
-
-    def _part_sizes(self, column: str, ids: Sequence[str]) -> dict[str, tuple[Any, ...]]:
-        """For each message of these, or of these sessions, what its parts look like from outside; no text is read."""
-        have = self.schema.part
-        if not self.schema.has_parts or "session_id" not in have:
             return {}
-        newest = "max(time_updated)" if "time_updated" in have else "NULL"
+        values = select_list(have, ("time_created", "seq", "time_updated"))
+        order = backwards(have, "time_created", "id", most=most)
+        found = self._last("message", MESSAGE_ROW, values, "octet_length(data)", order, ids)
+        if parts and self.schema.has_parts and "session_id" in self.schema.part:
+            for key, units in found.items():
+                units.tell_parts(partial(self._parts_of, key))
+        return found
+
+    def _parts_of(self, owner: str, ids: Sequence[str]) -> dict[str, tuple[float | None, ...]]:
+        """For each message of these that has parts what they look like from outside; no text is read."""
+        newest = "max(time_updated)" if "time_updated" in self.schema.part else "NULL"
         query = (
             f"SELECT CAST(message_id AS BLOB), count(*), sum(octet_length(data)), {newest} FROM part"  # noqa: S608
-            f" WHERE {column} IN (SELECT value FROM json_each(?1)) GROUP BY message_id"
+            " WHERE message_id IN (SELECT value FROM json_each(?1)) GROUP BY message_id"
         )
-        return {as_text(row[0]) or "": row[1:] for row in self._each(query, ids, "table part")}
+        rows = self._each(query, ids, "parts of message", owner)
+        return {as_text(row[0]) or "": tuple(map(as_float, row[1:])) for row in rows}
 
-    def _entries(self, ids: Sequence[str], most: int) -> dict[str, list[OpenCodeUnit]]:
+    def _entries(self, ids: Sequence[str], most: int) -> dict[str, OpenCodeUnits]:
         have = self.schema.session_message
         if not self.schema.has_entries:
             return {}
-        values = select_list(have, ("seq", "time_created", "time_updated"))
-        order = ("seq",) if "seq" in have else ("time_created", "id")
-        query = (
-            f"SELECT CAST(session_id AS BLOB), CAST(id AS BLOB), octet_length(data), {values}"  # noqa: S608
-            " FROM session_message WHERE session_id IN (SELECT value FROM json_each(?1))"
-            f" {backwards(have, *order, most=most)}"
-        )
-        found: dict[str, list[OpenCodeUnit]] = {}
-        rows = self._last(query, ids, "session_message")
-        while rows:
-            session_id, id_, size, seq, created, updated = rows.pop()
-            stamp = (as_int(seq), size, as_float(updated))
-            unit = OpenCodeUnit(as_text(id_) or "", ENTRY_ROW, as_float(created), stamp)
-            found.setdefault(as_text(session_id) or "", []).append(unit)
-        return found
+        values = select_list(have, ("time_created", "seq", "time_updated"))
+        order = backwards(have, *(("seq",) if "seq" in have else ("time_created", "id")), most=most)
+        return self._last("session_message", ENTRY_ROW, values, "octet_length(data)", order, ids)
 
-    def _document(self, ids: Sequence[str], most: int) -> Iterator[tuple[str, OpenCodeUnit]]:
+    def _document(self, ids: Sequence[str], most: int) -> dict[str, OpenCodeUnits]:
         have = self.schema.messages
         if not self.schema.has_document:
             self.note("", "table messages", "it is missing or has no columns for session and role")
-            return
-        calls: dict[str, tuple[Any, ...]] = {}
-        if {"message_id", "session_id"} <= self.schema.tool_calls:
-            size = "sum(octet_length(output))" if "output" in self.schema.tool_calls else "0"
-            query = (
-                f"SELECT CAST(message_id AS BLOB), count(*), {size} FROM tool_calls"  # noqa: S608
-                " WHERE session_id IN (SELECT value FROM json_each(?1)) GROUP BY message_id"
-            )
-            calls = {as_text(row[0]) or "": row[1:] for row in self._each(query, ids, "table tool_calls")}
+            return {}
         size = "octet_length(content)" if "content" in have else "0"
         created = "created_at" if "created_at" in have else "NULL"
         order = backwards({*have, "rowid"}, "created_at", "rowid", most=most)
-        query = (
-            f"SELECT CAST(session_id AS BLOB), CAST(id AS BLOB), {created}, {size} FROM messages"  # noqa: S608
-            f" WHERE session_id IN (SELECT value FROM json_each(?1)) {order}"
-        )
-        rows = self._last(query, ids, "messages")
-        while rows:
-            session_id, id_, when, length = rows.pop()
-            key = as_text(id_) or ""
-            stamp = (None, length, *calls.get(key, ()))
-            yield as_text(session_id) or "", OpenCodeUnit(key, DOCUMENT_ROW, as_float(when), stamp)
+        found = self._last("messages", DOCUMENT_ROW, f"{created}, NULL, NULL", size, order, ids)
+        if {"message_id", "session_id"} <= self.schema.tool_calls:
+            output = "sum(octet_length(output))" if "output" in self.schema.tool_calls else "0"
+            query = (
+                f"SELECT CAST(message_id AS BLOB), count(*), {output} FROM tool_calls"  # noqa: S608
+                " WHERE session_id IN (SELECT value FROM json_each(?1)) GROUP BY message_id"
+            )
+            rows = self._each(query, ids, "table tool_calls")
+            calls = {as_text(row[0]) or "": (*map(as_float, row[1:]), None) for row in rows}
+            for units in found.values():
+                units.tell_parts(lambda some: {one: calls[one] for one in some if one in calls})
+        return found
 
     def _boundaries(self, sessions: Sequence[OpenCodeFacts]) -> dict[str, int]:
         """The place in the conversation up to which a 2.x fork was copied: copies keep it."""
@@ -293,22 +260,41 @@ class OpenCodeRows:
         for row in DOCUMENT_MESSAGES.read_all(self._each(query, ids, "message", owner)):
             found[row.id] = [message_of_row(row, calls.get(row.id, ()))]
 
-    def _last(self, query: str, ids: Sequence[str], table: str) -> list[Any]:
-        """The rows of these sessions as the query gives them, backwards. Of too many the last: of each session as
-        many as fall to its share."""
+    def _last(
+        self, table: str, kind: str, values: str, size: str, order: str, ids: Sequence[str]
+    ) -> dict[str, OpenCodeUnits]:
+        """The units of these sessions in a table: `values` are when one was created, its place and when it was
+        written last. Of too many the last: of each session as many as fall to its share."""
+        query = (
+            f"SELECT CAST(session_id AS BLOB), CAST(id AS BLOB), {values}, {size} FROM {table}"  # noqa: S608
+            f" WHERE session_id IN (SELECT value FROM json_each(?1)) {order}"
+        )
         ration = Ration(stint=self.stint)
-        rows = self._each(query, ids, f"table {table}", ration=ration)
+
+        def listed(some: Sequence[str]) -> Iterable[tuple[str, OpenCodeUnits]]:
+            found: defaultdict[str, OpenCodeUnits] = defaultdict(OpenCodeUnits)
+            for session_id, id_, created, seq, updated, length in ration.take(
+                self.connection.execute(query, (json.dumps(some),))
+            ):
+                stamp = OpenCodeStamp(as_float(seq), as_float(length), as_float(updated))
+                units = found[as_text(session_id) or ""]
+                units.put_before(as_text(id_) or "", kind, as_float(created), stamp)
+            return found.items()
+
+        def lost(id_: str, error: Exception) -> None:
+            self.note(id_, f"table {table}", f"a part of it is damaged ({error})")
+
+        found = dict(each_or_alone(ids, listed, lost))
         if not ration.spent:
-            return rows
-        rows = []
+            return found
+        found = {}
         for id_ in ids:
             ration = Ration(SESSION_LIMIT // len(ids), stint=self.stint)
-            of_one = self._each(query, [id_], f"table {table}", ration=ration)
-            rows += of_one
+            found |= each_or_alone([id_], listed, lost)
             if ration.spent:
                 ((number,),) = self.connection.execute(f"SELECT count(*) FROM {table} WHERE session_id = ?1", (id_,))  # noqa: S608
-                self.left[id_] += number - len(of_one)
-        return rows
+                self.left[id_] += number - ration.taken
+        return found
 
     def _each(
         self, query: str, ids: Sequence[str], place: str, owner: str = "", *, ration: Ration | None = None

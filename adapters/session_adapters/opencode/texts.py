@@ -6,7 +6,7 @@ import json
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import chain
+from itertools import chain, islice
 from typing import NamedTuple
 
 import apsw
@@ -17,7 +17,14 @@ from session_adapters.opencode.listing import database_facts
 from session_adapters.opencode.recount import said_of_all, sums_until, tells_changes
 from session_adapters.opencode.schema import OpenCodeSchema
 from session_adapters.opencode.tables import MESSAGE_ROW, OpenCodeRows
-from session_adapters.opencode.units import Lost, OpenCodeFacts, OpenCodeReader, OpenCodeUnit, SessionGone
+from session_adapters.opencode.units import (
+    Lost,
+    OpenCodeFacts,
+    OpenCodeReader,
+    OpenCodeStamp,
+    OpenCodeUnit,
+    SessionGone,
+)
 from session_adapters.reading.bounds import excess, unread
 from session_adapters.reading.damaged_places import Damage
 from session_adapters.reading.searchable import SessionTexts, Text, mark_of, news_of, pages, texts_of, unchanged
@@ -74,7 +81,7 @@ def _looks(batch: Sequence[OpenCodeFacts], marks: Mapping[str, str], connection:
         most = TAIL if tells_changes(rows) and not facts.revert else SESSION_ROWS
         units = rows.units([facts], most=most)[facts.id]
         is_end, looked = len(units) == most == TAIL, None
-        if is_end and all(unit.kind == MESSAGE_ROW for unit in units):
+        if is_end and units.are_all(MESSAGE_ROW):
             looked = _look_at_end(rows, facts, units, before)
         if looked is None or (before and not before.startswith(_LONG)):  # it was looked at as a whole the last time
             if is_end:
@@ -90,16 +97,19 @@ def _look_at_all(rows: OpenCodeRows, facts: OpenCodeFacts, units: Sequence[OpenC
     """What is known of a session that has these units."""
     if rows.lost or rows.left or before.startswith(_LONG):
         before = ""
-    parts = [(facts.generation,), *units]
     settled = max(0, len(units) - OPEN)
-    mark = f"{mark_of(parts[: settled + 1])} {json.dumps(_figures(units[settled:]))}"
+    mark = f"{mark_of(islice(_parts(facts, units), settled + 1))} {json.dumps(_figures(units[settled:]))}"
     if mark == before:
         return _Looked(facts.id, mark, same=True)
     *numbers, last = before.split(" ", 2) if before else ("",)
-    known = unchanged(" ".join(numbers), parts, len(parts)) - 1
+    known = unchanged(" ".join(numbers), _parts(facts, units), len(units) + 1) - 1
     if known < 0 or not _grew(json.loads(last), _figures(units[known:])):
         return _Looked(facts.id, mark)
     return _Looked(facts.id, mark, first=units[known].id, new=len(units) - known)
+
+
+def _parts(facts: OpenCodeFacts, units: Sequence[OpenCodeUnit]) -> Iterator[object]:
+    return chain([(facts.generation,)], units)
 
 
 def _look_at_end(
@@ -201,5 +211,5 @@ def session_texts(path: str, session_id: str) -> Iterator[Text]:
 def _size(unit: OpenCodeUnit) -> int:
     """Bytes of a ration that a message takes besides its own row, as far as they are known without reading it: the
     row that told of its parts took some."""
-    own, (parts, inside) = unit.stamp[1], (*unit.stamp[3:5], 0, 0)[:2]
-    return (own or 0) + (inside or 0) + (parts + 1 if parts else 0) * _PART
+    stamp = OpenCodeStamp(*unit.stamp)
+    return int((stamp.size or 0) + (stamp.inside or 0) + (stamp.parts + 1 if stamp.parts else 0) * _PART)

@@ -117,7 +117,7 @@ class TreeReader(OpenCodeReader):
             if unit is not None:
                 found.append(unit)
         found.sort(key=lambda unit: (unit.created or 0, unit.id))
-        return revised(found, self.facts)
+        return list(revised(found, self.facts))
 
     def names(self) -> list[str]:
         """The names of the message files, which sort by when they were made."""

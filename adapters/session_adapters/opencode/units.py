@@ -6,13 +6,16 @@ tell by their stamps whether they changed: OpenCode writes its rows and files ag
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, Literal, NamedTuple, TypeVar
+from typing import Any, Literal, NamedTuple, TypeVar, overload
 
 from msgspec.structs import replace
 
+from session_adapters.growing.ids import Ids
 from session_adapters.model import Message, Visibility
 from session_adapters.reading.sqlite import SessionGone
 from session_adapters.reading.units import Lost, UnitReader
@@ -23,8 +26,10 @@ __all__ = [
     "Lost",
     "OpenCodeFacts",
     "OpenCodeReader",
+    "OpenCodeStamp",
     "OpenCodeStore",
     "OpenCodeUnit",
+    "OpenCodeUnits",
     "SessionGone",
     "marked",
     "revised",
@@ -38,6 +43,8 @@ Generation = Literal["2.x", "1.x", "json", "project", "document"]
 spec 004 §4.2.6."""
 
 T = TypeVar("T")
+_TOGETHER = 200
+"""Messages of which something is asked at a time."""
 _WRAP = 1 << 36
 """Milliseconds after which the time in OpenCode's ids begins again: they hold 48 bits of it times 4096."""
 
@@ -81,6 +88,100 @@ class OpenCodeUnit(NamedTuple):
     inherited: bool = False
 
 
+class OpenCodeStamp(NamedTuple):
+    """What a row of a database looks like from outside; None where that is not known."""
+
+    seq: float | None = None
+    """2.x: its place in the conversation."""
+    size: float | None = None
+    """Bytes of its content."""
+    updated: float | None = None
+    parts: float | None = None
+    """How many rows belong to it."""
+    inside: float | None = None
+    """Bytes of their content."""
+    newest: float | None = None
+    """When one of them was written last."""
+
+
+_NUMBERS = 1 + len(OpenCodeStamp._fields)
+
+
+class OpenCodeUnits(Sequence[OpenCodeUnit]):
+    """The messages of a session in a database, in columns: as objects 7,000 are three megabytes, made and let go of
+    whenever somebody looks at all of them."""
+
+    def __init__(self, units: Iterable[OpenCodeUnit] = ()) -> None:
+        """`units`: those there are, the last one first, as a database gives them."""
+        self._ids = Ids()
+        self._kinds: list[str] = []
+        self._numbers = array("d")
+        """Of each when it was created, and its stamp; NaN for None."""
+        self._rewound, self._inherited = bytearray(), bytearray()
+        for unit in units:
+            self.put_before(unit.id, unit.kind, unit.created, OpenCodeStamp(*unit.stamp))
+
+    def __len__(self) -> int:
+        return len(self._kinds)
+
+    @overload
+    def __getitem__(self, index: int) -> OpenCodeUnit: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> list[OpenCodeUnit]: ...
+
+    def __getitem__(self, index: int | slice) -> OpenCodeUnit | list[OpenCodeUnit]:
+        found = self._places[index]
+        return self._unit(found) if isinstance(found, int) else [self._unit(at) for at in found]
+
+    def __iter__(self) -> Iterator[OpenCodeUnit]:
+        return map(self._unit, self._places)
+
+    @property
+    def _places(self) -> range:
+        return range(len(self) - 1, -1, -1)
+
+    def _unit(self, at: int) -> OpenCodeUnit:
+        numbers = self._numbers[at * _NUMBERS : (at + 1) * _NUMBERS]
+        created, *stamp = [None if number != number else number for number in numbers]
+        rewound, inherited = bool(self._rewound[at]), bool(self._inherited[at])
+        return OpenCodeUnit(self._ids[at], self._kinds[at], created, OpenCodeStamp(*stamp), rewound, inherited)
+
+    def are_all(self, kind: str) -> bool:
+        """Whether each of them is of this kind."""
+        return self._kinds.count(kind) == len(self._kinds)
+
+    def put_before(self, unit_id: str, kind: str, created: float | None, stamp: OpenCodeStamp) -> None:
+        """Take in one that comes before those there are."""
+        self._ids.append(unit_id)
+        self._kinds.append(kind)
+        self._numbers.extend(_as_numbers((created, *stamp)))
+        self._rewound.append(False)
+        self._inherited.append(False)
+
+    def tell_parts(self, ask: Callable[[Sequence[str]], Mapping[str, Sequence[float | None]]]) -> None:
+        """Let `ask` say of some ids at a time which of them have parts: how many, their bytes and when one was
+        written last."""
+        for start in range(0, len(self), _TOGETHER):
+            ids = {self._ids[at]: at for at in range(start, min(start + _TOGETHER, len(self)))}
+            found = ask(list(ids))
+            for unit_id in ids.keys() & found.keys():
+                end = (ids[unit_id] + 1) * _NUMBERS
+                self._numbers[end - 3 : end] = array("d", _as_numbers(found[unit_id]))
+
+    def revise(self, facts: OpenCodeFacts, copied: float | None) -> None:
+        """Mark what the session says of them; those up to the place `copied` are a parent's."""
+        if copied is not None:
+            for at in self._places:
+                self._inherited[at] = self._numbers[at * _NUMBERS + 1] <= copied
+        for at, unit in zip(self._places, revised(self, facts), strict=True):
+            self._rewound[at], self._inherited[at] = unit.rewound, unit.inherited
+
+
+def _as_numbers(some: Iterable[float | None]) -> list[float]:
+    return [math.nan if one is None else one for one in some]
+
+
 class OpenCodeReader(UnitReader[OpenCodeUnit]):
     """One session in an opened store; good for a moment."""
 
@@ -116,9 +217,8 @@ def marked(unit: OpenCodeUnit, messages: list[Message]) -> list[Message]:
     return [replace(one, visibility=visibility, inherited=unit.inherited) for one in messages]
 
 
-def revised(units: Iterable[OpenCodeUnit], facts: OpenCodeFacts) -> list[OpenCodeUnit]:
+def revised(units: Iterable[OpenCodeUnit], facts: OpenCodeFacts) -> Iterator[OpenCodeUnit]:
     """The units with what the session says of them: undone ones and copies of a parent's marked."""
-    found: list[OpenCodeUnit] = []
     undone = False
     for unit in units:
         here = unit.id == facts.revert
@@ -133,6 +233,5 @@ def revised(units: Iterable[OpenCodeUnit], facts: OpenCodeFacts) -> list[OpenCod
                 copied = unit.id.startswith("msg_") and older <= (made - int(created)) % _WRAP < _WRAP // 2
             except (ValueError, OverflowError):  # another kind of id, or a time that is none
                 copied = False
-        found.append(unit._replace(rewound=undone, inherited=copied) if undone or copied else unit)
+        yield unit._replace(rewound=undone, inherited=copied) if undone or copied else unit
         undone = undone or here
-    return found

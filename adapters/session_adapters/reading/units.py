@@ -66,7 +66,7 @@ class UnitReader(ABC, Generic[U]):
         """Units that are left out: there is more in the session than is read at once."""
 
     @abstractmethod
-    def units(self, most: int = SESSION_ROWS) -> list[U]:
+    def units(self, most: int = SESSION_ROWS) -> Sequence[U]:
         """All of it, in conversation order, without reading any text; of too many, or more than `most`, the last."""
 
     @abstractmethod
@@ -198,7 +198,8 @@ class UnitTranscript(Transcript, Generic[U]):
     def _load(self, reader: UnitReader[U]) -> None:
         units = reader.units(self._last or self._page + 1)
         start = self._cut(len(units))
-        self._units, self._blocks = units[start:], _newest_first(reader, units[start:])
+        self._units = list(units[start:])
+        self._blocks = _newest_first(reader, self._units)
         self.complete = start == 0 and not 0 < self._last <= len(units)
         self._lost = reader.damage
         self._publish()
@@ -227,7 +228,7 @@ class UnitTranscript(Transcript, Generic[U]):
         """Put the page before in front; False when the loaded part is not where it was."""
         most = len(self._units) + NEW_ROWS + self._page + 1
         # The last units do where the loaded ones and a page before them are among them.
-        units = [] if self.is_cut else reader.units(most)
+        units: Sequence[U] = () if self.is_cut else reader.units(most)
         if self.is_cut or (len(units) >= most and self._place(units, 0) <= self._page):
             units = reader.units()
         stop = self._place(units, 0) if self._units else len(units)
@@ -265,7 +266,7 @@ class UnitTranscript(Transcript, Generic[U]):
         span, blocks = reader.part(units, at, step or 1)
         if not span:
             return None
-        chosen = units[span.start : span.stop]
+        chosen = list(units[span.start : span.stop])
         return _Part(chosen, blocks, reader.damage, not span.start, span.stop < len(units), span.start / len(units))
 
     def _place(self, units: Sequence[U], index: int) -> int:
@@ -294,7 +295,7 @@ class UnitTranscript(Transcript, Generic[U]):
     def _follow(self, reader: UnitReader[U]) -> Change:
         """Take in what is new or different in the loaded part, and what came after: of much a part more."""
         # The last units do where the loaded ones are among them and others before those.
-        units: list[U] = []
+        units: Sequence[U] = ()
         if not self.complete and not self.is_cut:
             units = reader.units(len(self._units) + NEW_ROWS)
         if self._place(units, 0) <= 0:
@@ -311,7 +312,7 @@ class UnitTranscript(Transcript, Generic[U]):
             more, blocks = reader.part(units, known[-1] + 1, 1)
             stop = more.stop
             old |= {units[at].id: (units[at], block) for at, block in zip(more, blocks, strict=True)}
-        after = units[start:stop]
+        after = list(units[start:stop])
         different = [unit for unit in after if unit.id not in old or old[unit.id][0] != unit]
         fresh = dict(zip((unit.id for unit in different), _newest_first(reader, different), strict=True))
         blocks = [fresh[unit.id] if unit.id in fresh else old[unit.id][1] for unit in after]

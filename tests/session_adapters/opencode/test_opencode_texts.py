@@ -12,7 +12,7 @@ from opencode_store import Store, adapter_for, change
 from sample_homes import quiet
 from session_adapters.opencode import texts as module
 from session_adapters.opencode.tables import OpenCodeRows
-from session_adapters.opencode.units import OpenCodeFacts, OpenCodeUnit
+from session_adapters.opencode.units import OpenCodeFacts, OpenCodeUnits
 from text_followers import Follower, in_order
 
 STEPS = 40
@@ -41,7 +41,7 @@ def test_of_a_long_session_the_end_is_looked_at(tmp_path: Path, monkeypatch: pyt
 
     def noted(
         self: OpenCodeRows, sessions: Sequence[OpenCodeFacts], *, parts: bool = True, most: int = 65_000
-    ) -> dict[str, list[OpenCodeUnit]]:
+    ) -> dict[str, OpenCodeUnits]:
         found = really(self, sessions, parts=parts, most=most)
         held.extend(map(len, found.values()))
         return found

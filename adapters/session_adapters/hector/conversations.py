@@ -11,10 +11,10 @@ from datetime import UTC, datetime
 from typing import Any
 
 from session_adapters.hector import ids
-from session_adapters.hector.layout import HectorFacts, HectorLayout, HectorMark, Owner
+from session_adapters.hector.layout import HectorFacts, HectorLayout, Owner
 from session_adapters.hector.messages import messages_of_row
 from session_adapters.hector.reader import HectorReader, moment
-from session_adapters.hector.records import MESSAGES, SESSIONS, HectorSessionRow, decoded
+from session_adapters.hector.records import MESSAGES, SESSIONS, HectorMark, HectorSessionRow, decoded
 from session_adapters.model import Message
 from session_adapters.reading.sqlite_rows import as_text
 

@@ -9,9 +9,10 @@ from pathlib import PurePath
 from msgspec.structs import replace
 
 from session_adapters.hector import ids
-from session_adapters.hector.layout import HectorFacts, HectorMark
+from session_adapters.hector.layout import HectorFacts
 from session_adapters.hector.messages import role_of
 from session_adapters.hector.reader import HectorReader, moment
+from session_adapters.hector.records import HectorMark
 from session_adapters.model import EPOCH, Message, SessionSummary
 from session_adapters.session_counts import SessionFold
 from session_adapters.text import one_line

@@ -7,10 +7,10 @@ from functools import partial
 from typing import Any
 
 from session_adapters.hector import ids
-from session_adapters.hector.layout import HectorFacts, HectorLayout, HectorMark
+from session_adapters.hector.layout import HectorFacts, HectorLayout
 from session_adapters.hector.messages import messages_of_event
 from session_adapters.hector.reader import HectorReader, moment
-from session_adapters.hector.records import EVENT_SESSIONS, EVENTS, EventSession, decoded
+from session_adapters.hector.records import EVENT_SESSIONS, EVENTS, EventSession, HectorMark, decoded
 from session_adapters.model import Message
 from session_adapters.reading.sqlite import DatabaseUnreadable
 from session_adapters.reading.sqlite_rows import LISTED_LIMIT, as_text

@@ -14,13 +14,14 @@ from typing import Any, ClassVar, NamedTuple
 
 from session_adapters.hector import ids
 from session_adapters.hector.reader import HectorReader, keys_json
+from session_adapters.hector.records import HectorMark, HectorMarks
 from session_adapters.model import Message
 from session_adapters.reading.bounds import TOO_LARGE, Stint, excess
 from session_adapters.reading.damaged_places import Damage
 from session_adapters.reading.sqlite_limits import MOST_ROWS, SESSION_LIMIT, SESSION_ROWS, Ration, first_of_newest
 from session_adapters.reading.sqlite_rows import LISTED_LIMIT, RowReader, as_int, as_text
 
-__all__ = ["CONTENT_LIMIT", "HectorFacts", "HectorLayout", "HectorMark", "HectorRow", "Owner"]
+__all__ = ["CONTENT_LIMIT", "HectorFacts", "HectorLayout", "HectorRow", "Owner"]
 
 CONTENT_LIMIT = 32 << 20
 """Bytes. A larger row is named and never held in memory."""
@@ -56,20 +57,6 @@ class HectorFacts(NamedTuple):
     def id(self) -> str:
         """Within its database."""
         return ids.encode(self.parts)
-
-
-class HectorMark(NamedTuple):
-    """A row without its text. Equal as long as nothing of it was changed."""
-
-    place: Any
-    """Finds it again while the database is open."""
-    id: str
-    role: str = ""
-    """As Hector writes it; empty where the table does not say."""
-    author: str = ""
-    size: int = 0
-    """Bytes of text."""
-    time: str | None = None
 
 
 class HectorRow(NamedTuple):
@@ -139,7 +126,7 @@ class HectorLayout(ABC):
 
     # Rows without their text ---------------------------------------------------------------------------------
 
-    def marks(self, owners: Sequence[Owner], most: int = SESSION_ROWS) -> dict[Owner, list[HectorMark]]:
+    def marks(self, owners: Sequence[Owner], most: int = SESSION_ROWS) -> dict[Owner, HectorMarks]:
         """The rows of these sessions, in conversation order; the last `most` of them."""
         ration = Ration(stint=self.stint)
         try:
@@ -163,11 +150,9 @@ class HectorLayout(ABC):
             return {owner: self._salvaged(owner) for owner in owners}
         return found
 
-    def _last(
-        self, owners: Sequence[Owner], ration: Ration, most: int = SESSION_ROWS
-    ) -> dict[Owner, list[HectorMark]]:
+    def _last(self, owners: Sequence[Owner], ration: Ration, most: int = SESSION_ROWS) -> dict[Owner, HectorMarks]:
         """The last rows of these sessions, as many as there is room for."""
-        found: dict[Owner, list[HectorMark]] = {owner: [] for owner in owners}
+        found = {owner: HectorMarks() for owner in owners}
         order = ", ".join(f"{one} DESC" for one in self.order())
         columns = ", ".join(f'"{name}"' for name in self.owners)
         query = self._marks_query() + f" WHERE ({columns}) IN ({self.reader.listed(len(self.owners))})"
@@ -175,8 +160,8 @@ class HectorLayout(ABC):
         for row in ration.take(rows):
             owner, mark = self._mark(row)
             if owner in found:
-                found[owner].append(mark)
-        return {owner: marks[::-1] for owner, marks in found.items()}
+                found[owner].put_before(mark)
+        return found
 
     def _leave(self, owner: Owner, number: int) -> None:
         self.left += number
@@ -204,7 +189,7 @@ class HectorLayout(ABC):
             time=time,
         )
 
-    def _salvaged(self, owner: Owner) -> list[HectorMark]:
+    def _salvaged(self, owner: Owner) -> HectorMarks:
         """The rows of a session in a damaged table, one by one, as an index names them."""
         same = " AND ".join(f'"{name}" = ?' for name in self.owners)
         places: list[Any] = []
@@ -221,15 +206,16 @@ class HectorLayout(ABC):
                 ]
             except self.reader.damage:
                 found.append(HectorMark(place, f"row-{place}"))  # `read` says what is wrong with it
-        return found
+        return HectorMarks(reversed(found))
 
     # Rows with their text ------------------------------------------------------------------------------------
 
-    def read(self, owner: Owner, marks: Sequence[HectorMark]) -> Iterator[HectorRow]:
-        """What these rows of a session say, in their order."""
+    def read(self, owner: Owner, marks: Sequence[HectorMark], places: slice | None = None) -> Iterator[HectorRow]:
+        """What these rows of a session say, or some of them, in their order."""
         ration = Ration(stint=self.stint)
-        for at in range(0, len(marks), _PART):
-            part = marks[at : at + _PART]
+        start, stop, _ = (places or slice(None)).indices(len(marks))
+        for at in range(start, stop, _PART):
+            part = marks[at : min(at + _PART, stop)]
             small = [mark for mark in part if mark.size <= CONTENT_LIMIT]
             try:
                 values = self._values(owner, small, ration)
@@ -244,7 +230,7 @@ class HectorLayout(ABC):
                 part = [mark for mark in part if mark.place in values]
             yield from (self._found(mark, values.get(mark.place)) for mark in part)
             if ration.spent:
-                self._leave(owner, len(marks) - at - len(part))
+                self._leave(owner, stop - at - len(part))
                 return
 
     def newest(self, owner: Owner, marks: Sequence[HectorMark]) -> list[HectorRow]:
@@ -256,7 +242,7 @@ class HectorLayout(ABC):
         at = first_of_newest([_BESIDE + (mark.size if mark.size <= CONTENT_LIMIT else 0) for mark in marks])
         if at:
             self._leave(owner, at)
-        return marks[at:]
+        return marks[at:] if at else marks
 
     def _values(self, owner: Owner, marks: Sequence[HectorMark], ration: Ration) -> dict[Any, Any]:
         if not marks:

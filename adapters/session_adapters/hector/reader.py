@@ -83,7 +83,7 @@ def moment(text: str | None, zone: tzinfo | None) -> datetime | None:
         return None
 
 
-@lru_cache(maxsize=4096)  # the rows of a turn share one
+@lru_cache(maxsize=64)  # the rows of a turn share one
 def _parsed(text: str) -> tuple[datetime | None, bool]:
     """The time, as if it were UTC where no zone stands behind it; and whether none does."""
     return from_iso(text), _ZONED.search(text.strip()) is None

@@ -8,10 +8,14 @@ writer's offset, PostgreSQL's its bare wall time.
 
 from __future__ import annotations
 
-from typing import Any
+from array import array
+from collections.abc import Iterable
+from typing import Any, NamedTuple
 
 import msgspec
 
+from session_adapters.growing.columns import RowsInColumns
+from session_adapters.growing.ids import Ids
 from session_adapters.reading.bounds import CROWDED, VALUES_LIMIT, is_crowded
 from session_adapters.reading.sqlite_rows import LISTED_LIMIT, RowReader
 from session_adapters.text import from_json
@@ -23,10 +27,62 @@ __all__ = [
     "SESSIONS",
     "EventRow",
     "EventSession",
+    "HectorMark",
+    "HectorMarks",
     "HectorMessageRow",
     "HectorSessionRow",
     "decoded",
 ]
+
+
+class HectorMark(NamedTuple):
+    """A row without its text. Equal as long as nothing of it was changed."""
+
+    place: Any
+    """Finds it again while the database is open."""
+    id: str
+    role: str = ""
+    """As Hector writes it; empty where the table does not say."""
+    author: str = ""
+    size: int = 0
+    """Bytes of text."""
+    time: str | None = None
+
+
+class HectorMarks(RowsInColumns[HectorMark]):
+    """Those of a session."""
+
+    def __init__(self, marks: Iterable[HectorMark] = ()) -> None:
+        """`marks`: those there are, the last one first."""
+        self._ids, self._times = Ids(), Ids()
+        self._roles: list[str] = []
+        self._authors: list[str] = []
+        self._sizes, self._numbers = array("q"), array("q")
+        self._others: dict[int, Any] = {}
+        """Of those whose place is no number what it is."""
+        for mark in marks:
+            self.put_before(mark)
+
+    def __len__(self) -> int:
+        return len(self._roles)
+
+    def row(self, at: int) -> HectorMark:
+        """See `RowsInColumns.row`."""
+        place = self._others[at] if at in self._others else self._numbers[at]
+        said = self._ids[at], self._roles[at], self._authors[at], self._sizes[at]
+        return HectorMark(place, *said, self._times[at] or None)
+
+    def put_before(self, mark: HectorMark) -> None:
+        """Take in one that comes before those there are."""
+        is_number = isinstance(mark.place, int)
+        if not is_number:
+            self._others[len(self)] = mark.place
+        self._numbers.append(mark.place if is_number else 0)
+        self._ids.append(mark.id)
+        self._roles.append(mark.role)
+        self._authors.append(mark.author)
+        self._sizes.append(mark.size)
+        self._times.append(mark.time or "")
 
 
 class HectorSessionRow(msgspec.Struct, frozen=True):

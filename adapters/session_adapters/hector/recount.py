@@ -10,8 +10,9 @@ from typing import NamedTuple
 
 from session_adapters.growing.sessions import LONG, OPEN, STEP, KeptSessions, Mark
 from session_adapters.hector.counts import HectorFold, shown
-from session_adapters.hector.layout import HectorFacts, HectorLayout, HectorMark, Owner
+from session_adapters.hector.layout import HectorFacts, HectorLayout, Owner
 from session_adapters.hector.reader import keys_json
+from session_adapters.hector.records import HectorMark
 from session_adapters.model import SessionSummary
 from session_adapters.reading.sqlite_rows import as_text
 
@@ -63,19 +64,26 @@ def _counted(
     settles: bool,
 ) -> tuple[HectorFold, Settled | None]:
     stop = len(marks) - OPEN
+    start = 0
     if settles and stop > (LONG if settled is None else STEP):
-        fill(fold, layout, facts, marks[:stop])
+        fill(fold, layout, facts, marks, slice(stop))
         rows = stop + (settled.rows if settled is not None else 0)
         sums = sums_of_first(layout, facts.owner, rows)
         settled = Settled(fold.copy(), facts.counted_elsewhere, rows, sums) if sums is not None else None
-        marks = marks[stop:]
-    fill(fold, layout, facts, marks)
+        start = stop
+    fill(fold, layout, facts, marks, slice(start, None))
     return fold, settled
 
 
-def fill(fold: HectorFold, layout: HectorLayout, facts: HectorFacts, marks: Sequence[HectorMark]) -> None:
-    """Count these rows of a session."""
-    for row in layout.read(facts.owner, marks):
+def fill(
+    fold: HectorFold,
+    layout: HectorLayout,
+    facts: HectorFacts,
+    marks: Sequence[HectorMark],
+    places: slice | None = None,
+) -> None:
+    """Count these rows of a session, or some of them."""
+    for row in layout.read(facts.owner, marks, places):
         if row.lost:
             fold.warnings += 1
         else:

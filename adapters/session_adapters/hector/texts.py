@@ -12,9 +12,10 @@ from typing import NamedTuple
 
 from session_adapters.hector.detect import layout_of, visit
 from session_adapters.hector.ids import Parts
-from session_adapters.hector.layout import HectorFacts, HectorLayout, HectorMark
+from session_adapters.hector.layout import HectorFacts, HectorLayout
 from session_adapters.hector.messages import HectorConversation
 from session_adapters.hector.reader import Database, File, HectorReader
+from session_adapters.hector.records import HectorMark
 from session_adapters.hector.recount import sums_of, sums_of_first
 from session_adapters.hector.summary import database_facts
 from session_adapters.model import Message, SessionUnreadable
@@ -103,13 +104,18 @@ def _looks(
 
 def _look_at_all(layout: HectorLayout, facts: HectorFacts, said: str, known: str) -> _Looked | None:
     """None where two rows have the same id."""
-    rows = [mark._replace(place=None) for mark in layout.marks([facts.owner])[facts.owner]]
+    rows = layout.marks([facts.owner])[facts.owner]
     if len({mark.id for mark in rows}) < len(rows):
         return None
     whole = not layout.lost and not first_of_newest([mark.size for mark in rows])
-    at = unchanged(known, rows, len(rows)) if whole else 0
+    at = unchanged(known, _kept(rows), len(rows)) if whole else 0
     first = rows[at].id if 0 < at < len(rows) else ""
-    return _Looked(facts, f"{mark_of(rows)} of {said}", 0 < at == len(rows), first, len(rows) - at)
+    return _Looked(facts, f"{mark_of(_kept(rows))} of {said}", 0 < at == len(rows), first, len(rows) - at)
+
+
+def _kept(marks: Iterable[HectorMark]) -> Iterator[HectorMark]:
+    """What of the marks holds after the database was closed."""
+    return (mark._replace(place=None) for mark in marks)
 
 
 def _look_at_end(layout: HectorLayout, facts: HectorFacts, number: int, said: str, told: str) -> _Looked | None:
@@ -190,8 +196,6 @@ def session_texts(database: Database, session_id: str, parts: Parts) -> Iterator
 
     def listed(layout: HectorLayout, facts: HectorFacts) -> _Listed:
         marks = layout.within(facts.owner, layout.marks([facts.owner])[facts.owner])
-        # Held for long: no more than what reading takes.
-        marks = [HectorMark(mark.place, mark.id, size=mark.size) for mark in marks]
         return _Listed(marks, layout.left, bool(facts.damaged))
 
     def read(marks: Sequence[HectorMark], layout: HectorLayout, facts: HectorFacts) -> _Read:

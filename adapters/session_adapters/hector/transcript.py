@@ -13,9 +13,10 @@ from session_adapters.activity import Activity, activity_of
 from session_adapters.hector.counts import is_prompt, is_waiting, shown
 from session_adapters.hector.detect import visit
 from session_adapters.hector.ids import Parts
-from session_adapters.hector.layout import HectorFacts, HectorLayout, HectorMark, HectorRow
+from session_adapters.hector.layout import HectorFacts, HectorLayout, HectorRow
 from session_adapters.hector.messages import HectorConversation
 from session_adapters.hector.reader import Database
+from session_adapters.hector.records import HectorMark
 from session_adapters.hector.server import Server
 from session_adapters.model import Message
 from session_adapters.reading.damaged_places import Damage
@@ -65,20 +66,20 @@ class HectorTranscript(Transcript):
 
     def _last_page(self, layout: HectorLayout, facts: HectorFacts) -> _Page:
         marks = layout.marks([facts.owner], self._last or self._page_rows + 1)[facts.owner]
-        page = self._page(layout, facts, marks, self._cut(marks), len(marks))
+        page = self._page(layout, facts, marks, self._cut(marks, len(marks)), len(marks))
         return page._replace(complete=page.complete and not 0 < self._last <= len(marks))
 
-    def _cut(self, marks: Sequence[HectorMark], page: int = 0) -> int:
-        """Where the page that ends with these rows begins: at a prompt, if one is in it."""
-        start = max(0, len(marks) - max(page, self._page_rows))
+    def _cut(self, marks: Sequence[HectorMark], stop: int, page: int = 0) -> int:
+        """Where the page that ends before `stop` begins: at a prompt, if one is in it."""
+        start = max(0, stop - max(page, self._page_rows))
         if not start:
             return 0
-        return next((at for at in range(start, len(marks)) if is_prompt(marks[at])), start)
+        return next((at for at in range(start, stop) if is_prompt(marks[at])), start)
 
     def _page(
-        self, layout: HectorLayout, facts: HectorFacts, marks: list[HectorMark], start: int, stop: int
+        self, layout: HectorLayout, facts: HectorFacts, marks: Sequence[HectorMark], start: int, stop: int
     ) -> _Page:
-        wanted = marks[start:stop]
+        wanted = list(marks[start:stop])
         rows = layout.newest(facts.owner, wanted)
         for row in rows:
             if row.lost:
@@ -112,7 +113,7 @@ class HectorTranscript(Transcript):
             # What is loaded, and as much again before it: the last rows do where that is among them.
             more = max(self._page_rows, len(self._marks))
             most = len(self._marks) + NEW_ROWS + more + 1
-            marks = [] if self.is_cut else layout.marks([facts.owner], most)[facts.owner]
+            marks: Sequence[HectorMark] = () if self.is_cut else layout.marks([facts.owner], most)[facts.owner]
             start = _index(marks, self._marks[0]) if self._marks else len(marks)
             if self.is_cut or (len(marks) >= most and (start is None or start <= more)):
                 marks = layout.marks([facts.owner])[facts.owner]
@@ -120,7 +121,7 @@ class HectorTranscript(Transcript):
             if start is None:
                 return _Page([], [], False, facts, layout.lost, fits=False)
             stop = start + len(self._marks)
-            page = self._page(layout, facts, marks, self._cut(marks[:start], len(self._marks)), stop)
+            page = self._page(layout, facts, marks, self._cut(marks, start, len(self._marks)), stop)
             return page._replace(is_cut=self.is_cut)
 
         while not self.complete and len(self.messages) <= before:
@@ -217,7 +218,7 @@ class HectorTranscript(Transcript):
 
     def _after(self, layout: HectorLayout, facts: HectorFacts) -> _Page:
         """What came after the loaded rows; all of them anew when one of them is not what it was."""
-        marks: list[HectorMark] = []
+        marks: Sequence[HectorMark] = ()
         start: int | None = None
         # The last rows are enough where the loaded ones are among them, and others before those.
         if not self.complete and not self.is_cut:
@@ -227,7 +228,7 @@ class HectorTranscript(Transcript):
             marks = layout.marks([facts.owner])[facts.owner]
             start = 0 if self.complete else _index(marks, self._marks[0])
         if start is None:
-            return self._page(layout, facts, marks, self._cut(marks), len(marks))._replace(fits=False)
+            return self._page(layout, facts, marks, self._cut(marks, len(marks)), len(marks))._replace(fits=False)
         stop = start + len(self._marks)
         end = _part(marks, stop, 1).stop if self.is_cut and stop < len(marks) else len(marks)
         same = [_kept(mark) for mark in marks[start:stop]] == self._marks

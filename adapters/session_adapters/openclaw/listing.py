@@ -15,7 +15,6 @@ from session_adapters.base import Source
 from session_adapters.growing.sessions import Mark, Recounted
 from session_adapters.model import SessionSummary
 from session_adapters.openclaw.database.counting import (
-    CHUNK,
     Count,
     Kept,
     batches,
@@ -25,7 +24,7 @@ from session_adapters.openclaw.database.counting import (
     marks_in,
 )
 from session_adapters.openclaw.database.event_stores import ClawEvent, ClawStore, unpacked_archive, unpacked_event
-from session_adapters.openclaw.database.events import Archive, ClawColumns, archive_of, read_events
+from session_adapters.openclaw.database.events import CHUNK, Archive, ClawColumns, archive_of, read_events
 from session_adapters.openclaw.database.tables import ClawFacts, sessions_of
 from session_adapters.openclaw.file_stores import ClawDocumentStore, PackedShelf
 from session_adapters.openclaw.index import described

@@ -11,10 +11,11 @@ from abc import ABC, abstractmethod
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, Literal, NamedTuple, TypeVar, overload
+from typing import Any, Literal, NamedTuple, TypeVar
 
 from msgspec.structs import replace
 
+from session_adapters.growing.columns import RowsInColumns
 from session_adapters.growing.ids import Ids
 from session_adapters.model import Message, Visibility
 from session_adapters.reading.sqlite import SessionGone
@@ -107,12 +108,11 @@ class OpenCodeStamp(NamedTuple):
 _NUMBERS = 1 + len(OpenCodeStamp._fields)
 
 
-class OpenCodeUnits(Sequence[OpenCodeUnit]):
-    """The messages of a session in a database, in columns: as objects 7,000 are three megabytes, made and let go of
-    whenever somebody looks at all of them."""
+class OpenCodeUnits(RowsInColumns[OpenCodeUnit]):
+    """The messages of a session in a database."""
 
     def __init__(self, units: Iterable[OpenCodeUnit] = ()) -> None:
-        """`units`: those there are, the last one first, as a database gives them."""
+        """`units`: those there are, the last one first."""
         self._ids = Ids()
         self._kinds: list[str] = []
         self._numbers = array("d")
@@ -124,24 +124,8 @@ class OpenCodeUnits(Sequence[OpenCodeUnit]):
     def __len__(self) -> int:
         return len(self._kinds)
 
-    @overload
-    def __getitem__(self, index: int) -> OpenCodeUnit: ...
-
-    @overload
-    def __getitem__(self, index: slice) -> list[OpenCodeUnit]: ...
-
-    def __getitem__(self, index: int | slice) -> OpenCodeUnit | list[OpenCodeUnit]:
-        found = self._places[index]
-        return self._unit(found) if isinstance(found, int) else [self._unit(at) for at in found]
-
-    def __iter__(self) -> Iterator[OpenCodeUnit]:
-        return map(self._unit, self._places)
-
-    @property
-    def _places(self) -> range:
-        return range(len(self) - 1, -1, -1)
-
-    def _unit(self, at: int) -> OpenCodeUnit:
+    def row(self, at: int) -> OpenCodeUnit:
+        """See `RowsInColumns.row`."""
         numbers = self._numbers[at * _NUMBERS : (at + 1) * _NUMBERS]
         created, *stamp = [None if number != number else number for number in numbers]
         rewound, inherited = bool(self._rewound[at]), bool(self._inherited[at])
@@ -172,9 +156,9 @@ class OpenCodeUnits(Sequence[OpenCodeUnit]):
     def revise(self, facts: OpenCodeFacts, copied: float | None) -> None:
         """Mark what the session says of them; those up to the place `copied` are a parent's."""
         if copied is not None:
-            for at in self._places:
+            for at in self.places:
                 self._inherited[at] = self._numbers[at * _NUMBERS + 1] <= copied
-        for at, unit in zip(self._places, revised(self, facts), strict=True):
+        for at, unit in zip(self.places, revised(self, facts), strict=True):
             self._rewound[at], self._inherited[at] = unit.rewound, unit.inherited
 
 

@@ -75,13 +75,13 @@ class TreeTranscript(Transcript):
         self._path = tree.path(leaf)
         # Position on the path → compactions whose kept part begins there: where the agent's view begins.
         places: dict[int, list[int]] = {}
-        if self.file.shapes:
-            position = {index: place for place, index in enumerate(self._path)}
-            for place, index in enumerate(self._path):
-                shape = self.file.shapes.get(index)
-                if shape is not None:
-                    kept = position.get(self.file.kept_from(shape), place)
-                    places.setdefault(min(kept, place), []).append(index)
+        if shapes := self.file.shapes:
+            own = [(place, index) for place, index in enumerate(self._path) if index in shapes]
+            begins = {index: self.file.kept_from(shapes[index]) for _, index in own}
+            wanted = set(begins.values())
+            position = {index: place for place, index in enumerate(self._path) if index in wanted}
+            for place, index in own:
+                places.setdefault(min(position.get(begins[index], place), place), []).append(index)
         self._kept = places
 
     def _page_before(self, stop: int, page: int = 0) -> int:

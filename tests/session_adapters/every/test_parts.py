@@ -284,3 +284,24 @@ def test_a_page_takes_no_more_where_the_session_is_long(agent: str, tmp_path: Pa
     # The least of three, each after it has grown: tracemalloc counts what other threads take meanwhile, too.
     short = min(peak(100) for _ in range(3))
     assert min(peak(400) for _ in range(3)) < 1.2 * short
+
+
+@pytest.mark.parametrize("agent", ["hector", "hermes", "openclaw", "opencode"])
+def test_a_jump_to_the_top_holds_no_object_for_each_message(agent: str, tmp_path: Path) -> None:
+    """Of seven thousand that took 3 MB for a moment, room that is not given back where it lies between others."""
+    talk = TALKS[agent](tmp_path, filler=FILLER)
+
+    def peak(turns: int) -> int:
+        talk.add(turns)
+        end = talk.open()
+        gc.collect()
+        tracemalloc.start()
+        try:
+            assert end.part(0) is not None
+            return tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+
+    peak(600)  # what is made once
+    short, messages = peak(1), len(talk.whole())
+    assert (peak(1200) - short) / (len(talk.whole()) - messages) < 150

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import random
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,7 +17,7 @@ from recounts import counting, whole
 from sample_homes import quiet
 from session_adapters.growing import sessions
 from session_adapters.hector import recount
-from session_adapters.hector.layout import HectorLayout, HectorMark
+from session_adapters.hector.layout import HectorLayout, HectorRow
 from support import STORES
 
 STEPS = 40
@@ -91,9 +93,10 @@ def test_only_what_changed_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     read: list[str] = []
     really = HectorLayout.read
 
-    def noted(self: HectorLayout, owner: tuple[str, ...], marks: list[HectorMark]) -> object:
-        read.extend(mark.id for mark in marks)
-        return really(self, owner, marks)
+    def noted(self: HectorLayout, *given: Any) -> Iterator[HectorRow]:
+        for row in really(self, *given):
+            read.append(row.mark.id)
+            yield row
 
     monkeypatch.setattr(HectorLayout, "read", noted)
     for name in ("quiet", "long", "short"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from chances import TIMES, chance
 from hector_store import V2_SCHEMA, Store, adapter_for, sample_adapter, write_events
 from sample_homes import quiet
 from session_adapters.hector import texts as module
-from session_adapters.hector.layout import HectorLayout, HectorMark
+from session_adapters.hector.layout import HectorLayout, HectorRow
 from support import STORES
 from text_followers import Follower, in_order
 
@@ -86,9 +87,10 @@ def test_of_a_long_session_what_is_new_is_read(tmp_path: Path, monkeypatch: pyte
     store, read, held = Store(tmp_path), list[str](), list[int]()
     really, told = HectorLayout.read, HectorLayout.marks
 
-    def noted(self: HectorLayout, owner: tuple[str, ...], marks: list[HectorMark]) -> object:
-        read.extend(mark.id for mark in marks)
-        return really(self, owner, marks)
+    def noted(self: HectorLayout, *given: Any) -> Iterator[HectorRow]:
+        for row in really(self, *given):
+            read.append(row.mark.id)
+            yield row
 
     def listed(self: HectorLayout, owners: list[tuple[str, ...]], most: int = 65_000) -> object:
         found = told(self, owners, most)

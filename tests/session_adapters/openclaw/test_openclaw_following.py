@@ -132,10 +132,7 @@ def test_what_cannot_be_read_for_a_moment_is_read_later(
     layout: str, failing: int, own: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whichever read fails, of a busy database or a file on a network: nothing is lost, and nothing there twice."""
-    turns = [one for number in range(301) for one in turn(number)]
-    monkeypatch.setattr(
-        "session_adapters.openclaw.database.event_stores.CHUNK", 256
-    )  # several reads, one of which fails
+    turns = [one for number in range(301) for one in turn(number)]  # several reads, one of which fails
     place_of: Any
     if layout == "database":
         own.key("k", "s")

@@ -10,7 +10,7 @@ import apsw
 from session_adapters.growing.sessions import LONG, MOST, KeptSessions, Mark
 from session_adapters.model import SessionSummary
 from session_adapters.openclaw.database.event_stores import ClawEvent, unpacked_event
-from session_adapters.openclaw.database.events import ClawColumns, read_events
+from session_adapters.openclaw.database.events import CHUNK, ClawColumns, read_events
 from session_adapters.openclaw.database.tables import ClawFacts
 from session_adapters.openclaw.rules import ClawCounts
 from session_adapters.reading.bounds import Stint
@@ -18,10 +18,8 @@ from session_adapters.reading.sqlite_limits import Ration
 from session_adapters.reading.sqlite_rows import DAMAGE, as_text
 from session_adapters.tree.records import ENTRIES
 
-__all__ = ["CHUNK", "KEPT", "Count", "Kept", "batches", "count_of", "counts_of", "feed", "marks_in"]
+__all__ = ["KEPT", "Count", "Kept", "batches", "count_of", "counts_of", "feed", "marks_in"]
 
-CHUNK = 256
-"""Events that are read at a time."""
 KEPT = 1024
 """Events of which it is kept what hangs on what."""
 

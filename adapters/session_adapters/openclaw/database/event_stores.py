@@ -16,6 +16,7 @@ from typing import Any, NamedTuple, TypeVar
 import apsw
 
 from session_adapters.openclaw.database.events import (
+    CHUNK,
     EVENT_LIMIT,
     Archive,
     ClawColumns,
@@ -36,7 +37,6 @@ from session_adapters.tree.records import ENTRIES, SHAPES
 
 __all__ = [
     "ARCHIVE_LIMIT",
-    "CHUNK",
     "ClawDatabaseStore",
     "ClawEvent",
     "ClawStore",
@@ -54,8 +54,6 @@ ARCHIVE_LIMIT = 128 << 20
 """Bytes of an unpacked transcript that are held in memory, whatever the database says of its size."""
 _LINES, _STORED_LINE = 50_000, 100
 """Lines of an unpacked transcript, and one more for so many bytes that are stored: a thousand alike take one."""
-CHUNK = 1024
-"""Events that are gone through at a time, if they are short: each time the database is opened anew."""
 _AHEAD = 64
 """Events that are fetched together when one is shown; each time twice as many, if one after the other is."""
 

@@ -15,8 +15,10 @@ import apsw
 from session_adapters.reading.sqlite_limits import SESSION_ROWS, held
 from session_adapters.reading.sqlite_rows import as_float, as_int, as_text, columns, select_list
 
-__all__ = ["EVENT_LIMIT", "Archive", "ClawColumns", "Marks", "archive_of", "marks_of", "read_events"]
+__all__ = ["CHUNK", "EVENT_LIMIT", "Archive", "ClawColumns", "Marks", "archive_of", "marks_of", "read_events"]
 
+CHUNK = 256
+"""Events that are read at a time, if they are short."""
 EVENT_LIMIT = 32 << 20
 """Bytes of an event; a larger one is named and never held in memory."""
 _WALKED = 64 << 10

@@ -5,9 +5,11 @@ from __future__ import annotations
 import gc
 import importlib
 import os
+import re
 import shutil
 import signal
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -60,8 +62,26 @@ meanwhile: at the end the last of them would wait while all else is done."""
 LONG_LOOK = 0.03
 """Seconds of a full garbage collection after which it is to pass over what is there."""
 
+MEMORY, ROOM = Path("/dev/shm"), 8 << 30
+"""Where Linux keeps files in memory, and bytes that must be free of both."""
+
 _HERE = Path(__file__).parent
 _KEPT = {"PATH", "LANG", "LC_ALL", "TERM", "TMPDIR", "PYTHONPATH", "VIRTUAL_ENV", "CI"}
+
+
+def use_memory() -> None:
+    """Have temporary files in memory where there is room, and nobody said where: a disk takes a sixth of the
+    processor's time in all tests, and most waits for it."""
+    if "TMPDIR" in os.environ or not MEMORY.is_mount() or not os.access(MEMORY, os.W_OK):
+        return
+    status = os.statvfs(MEMORY)
+    free = re.search(r"^MemAvailable: *(\d+) kB", Path("/proc/meminfo").read_text(), re.MULTILINE)
+    room = min(status.f_bavail * status.f_frsize, int(free[1]) << 10 if free is not None else 0)
+    if room >= ROOM and not status.f_flag & os.ST_NOEXEC:
+        os.environ["TMPDIR"], tempfile.tempdir = str(MEMORY), None
+
+
+use_memory()
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -18,16 +18,8 @@ from session_adapters.reading.damaged_places import Damage
 from session_adapters.reading.lines import Line
 
 __all__ = [
-    "END_MESSAGES",
-    "PART",
-    "PART_ITEMS",
-    "Branch",
-    "Builder",
-    "Change",
-    "Transcript",
-    "first_difference",
-    "part_of",
-]
+    "END_MESSAGES", "PART", "PART_ITEMS", "Branch", "Builder", "Change", "Transcript", "first_difference", "part_of",
+]  # fmt: skip
 
 PAGE = 256 << 10
 """Bytes of a JSONL file that are read at a time."""
@@ -161,16 +153,15 @@ class Transcript(ABC):
         if not self.complete and (stream := self.stream()) is not None:
             yield from stream
             return
-        part = None if self.complete else self.part(0)
-        if part is not None:
+        if (part := None if self.complete else self.part(0)) is not None:
             self.problems = []
-            while part is not None:  # the next is read when this one was looked at: not three of them at once
+            while part is not None:
                 self.problems += part.problems
                 yield (part.begins if part.is_cut else 1.0), part.messages
-                after = part.part(1)
-                if after is None and part.is_cut:
-                    self.problems.append(self.problem("what comes later cannot be read now"))
-                part = after
+                part.let_go()  # before the next is read
+                is_cut, part = part.is_cut, part.part(1)
+            if is_cut:
+                self.problems.append(self.problem("what comes later cannot be read now"))
             return
         while not self.complete and self.earlier():
             yield 0.0, ()
@@ -183,6 +174,10 @@ class Transcript(ABC):
         it, to be read and followed without the rest. None where there is nothing, or it cannot be read alone."""
         other = copy(self)
         return other if other.load_part(step) else None
+
+    def let_go(self) -> None:
+        """Hold no messages any more: of a part that was looked at, what is behind it can still be read."""
+        self.messages = []
 
     def load_part(self, step: int) -> bool:
         """Load that part in place of what is loaded, for `part`. False where it cannot be, and then this is of no use

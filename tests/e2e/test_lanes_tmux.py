@@ -63,7 +63,7 @@ def test_a_reset_from_its_plan_until_it_has_come_true(tmux: Tmux, tmp_path: Path
 @pytest.fixture
 def short() -> Iterator[Path]:
     """A directory whose path leaves room for more in a line."""
-    with tempfile.TemporaryDirectory(prefix="h") as folder:
+    with tempfile.TemporaryDirectory(prefix="h", dir="/tmp") as folder:
         yield Path(folder)
 
 

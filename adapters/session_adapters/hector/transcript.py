@@ -134,6 +134,11 @@ class HectorTranscript(Transcript):
             self._show(page)
         return max(0, len(self.messages) - before)
 
+    def let_go(self) -> None:
+        """See `Transcript.let_go`."""
+        super().let_go()
+        self._conversation = HectorConversation()
+
     def load_part(self, step: int) -> bool:
         """See `Transcript.load_part`."""
         if self.complete if step < 0 else step > 0 and not self.is_cut:

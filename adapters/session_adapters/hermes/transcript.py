@@ -162,6 +162,11 @@ class HermesTranscript(Transcript):
         self._publish()
         return added
 
+    def let_go(self) -> None:
+        """See `Transcript.let_go`."""
+        super().let_go()
+        self._conversation = HermesConversation(self._model)
+
     def load_part(self, step: int) -> bool:
         """See `Transcript.load_part`."""
         if self.complete if step < 0 else step > 0 and not self.is_cut:

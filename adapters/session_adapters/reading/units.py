@@ -242,6 +242,11 @@ class UnitTranscript(Transcript, Generic[U]):
         self._publish()
         return True
 
+    def let_go(self) -> None:
+        """See `Transcript.let_go`."""
+        super().let_go()
+        self._blocks = []
+
     def load_part(self, step: int) -> bool:
         """See `Transcript.load_part`."""
         stamp = self._shelf.stamp()

@@ -14,7 +14,7 @@ from session_adapters.model import Attachment, Message
 from session_adapters.reading.damaged_places import reading_session, reason_of
 from session_adapters.text import one_line
 from session_adapters.times import from_epoch
-from session_adapters.transcript import PAGE, Branch, Change, Transcript, part_of
+from session_adapters.transcript import PAGE, Branch, Change, Transcript, first_difference, part_of
 from session_adapters.tree.builder import TreeBuilder
 from session_adapters.tree.file import Shown, TreeFile, TreeStore
 from session_adapters.tree.messages import SUMMARY
@@ -159,6 +159,11 @@ class TreeTranscript(Transcript):
                 return 0  # `refresh` says that the file is gone
         return len(self.messages) - before
 
+    def let_go(self) -> None:
+        """See `Transcript.let_go`."""
+        super().let_go()
+        self._builder = self.new_builder()
+
     def load_part(self, step: int) -> bool:
         """See `Transcript.load_part`: a stretch of the branch."""
         if step > 0 and not self.is_cut:
@@ -232,12 +237,7 @@ class TreeTranscript(Transcript):
             self._build(self._page_before(len(self._path)))
             return Change(first=0, rewritten=True)
         self._build(self._start, min(self._stop, len(self._path)) if self.is_cut else None)
-        same = 0
-        for one, other in zip(loaded, self.messages, strict=False):
-            if one != other:
-                break
-            same += 1
-        return Change(first=None if same == len(loaded) == len(self.messages) else same)
+        return Change(first=first_difference(loaded, self.messages))
 
     # Branches ----------------------------------------------------------------------------------------------
 

@@ -79,6 +79,7 @@ class EditsScreen(FullScreen[None]):
             self._far = f"Reading … {far}"
             for message in messages:
                 found.take(message)
+            del messages  # before the next are read
             if over.is_set():
                 break
         found.end()

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import partial
-from itertools import compress
+from collections.abc import Awaitable, Sequence
 from typing import TYPE_CHECKING
 
 from textual import on
@@ -15,6 +13,7 @@ from hermes_tui.cells import fit
 from hermes_tui.display import compact, counted, safe, with_tilde
 from hermes_tui.errors import HermesTuiError
 from hermes_tui.platform.daemon_call import in_thread
+from hermes_tui.platform.helper_call import in_helper
 from hermes_tui.tui.keymap import bindings
 from hermes_tui.tui.program import Program
 from hermes_tui.tui.screens.full_screen import FullScreen
@@ -90,21 +89,21 @@ class MemoryScreen(FullScreen[None]):
             self.query_one(Page).show([one._replace(text=with_tilde(one.text, home)) for one in blocks])
 
     async def _read_layers(self) -> None:
-        self._layers = await self._told(partial(_layers, self._program, self._summary))
+        self._layers = await self._told(_layers(self._program, self._summary))
         self._show()
 
     async def _read_points(self) -> None:
         question = self._question
-        read = partial(_points, self._program, self._summary, question)
+        read = in_thread(_points, self._program, self._summary, question)
         self._points = [_THIRD, *await self._told(read)]
         self._show()
         if question and not self.is_left:
             self.query_one(Page).reveal(_THIRD)
 
-    async def _told(self, read: partial[list[Paragraph]]) -> list[Paragraph]:
+    async def _told(self, read: Awaitable[list[Paragraph]]) -> list[Paragraph]:
         """What was read, else why it was not."""
         try:
-            return await in_thread(read)
+            return await read
         except HermesTuiError as error:
             return [Paragraph(safe(str(error)), style="warning")]
         except Exception as error:  # a bug must not leave the screen waiting for ever
@@ -135,13 +134,14 @@ class MemoryScreen(FullScreen[None]):
 # Layers one and two -------------------------------------------------------------------------------------------
 
 
-def _layers(program: Program, summary: SessionSummary) -> list[Paragraph]:
+async def _layers(program: Program, summary: SessionSummary) -> list[Paragraph]:
     """What is stored, and what of it the agent has before it. Raises `HermesTuiError`."""
-    from hermes_tui.sessions.context.view import context_view, gauged
+    from hermes_tui.sessions.context.shown import shown_context
     from hermes_tui.sessions.jsontext import json_text
 
-    session = program.manager.get(summary.agent, summary.session_id)
-    view = gauged(context_view(session.agent, session.messages, program.manager.context_window(session)))
+    asked = summary.agent, summary.session_id, _SHOWN, _TEXT + 2
+    shown = await in_helper(shown_context, program.manager, *asked)
+    session = shown.session
     tables = _TABLES.get(str(session.raw.get("layout", "")), "tables")
     stored = f"{counted(session.message_count, 'message')} in {safe(session.path)}, {tables}"
     blocks = [Paragraph("session", style="heading"), _line("stored", stored)]
@@ -149,20 +149,16 @@ def _layers(program: Program, summary: SessionSummary) -> list[Paragraph]:
     for name, value in {"state": session.raw.get("state"), **session.beside}.items():
         if value:
             blocks.append(_line(safe(name), _beginning(json_text(value))))
-    kept = list(compress(session.messages, view.seen))
     blocks += [
         Paragraph(),
         Paragraph("working memory", style="heading"),
-        _line("strategy", safe(view.reason) or "the whole conversation"),
-        _line("keeps", view.sentence),
+        _line("strategy", safe(shown.strategy) or "the whole conversation"),
+        _line("keeps", shown.sentence),
     ]
-    blocks += [_line("but", safe(view.note), "warning")] if view.note else []
-    if len(kept) > _SHOWN:
-        blocks.append(_line("", f"… {counted(len(kept) - _SHOWN, 'earlier message')}", "faint"))
-    for one in kept[-_SHOWN:]:
-        said = one.content or (one.tool_calls[0].tool_name if one.tool_calls else "")
-        blocks.append(_line(one.role if one.kind == "message" else one.kind, _beginning(said)))
-    return blocks
+    blocks += [_line("but", safe(shown.note), "warning")] if shown.note else []
+    if shown.kept > _SHOWN:
+        blocks.append(_line("", f"… {counted(shown.kept - _SHOWN, 'earlier message')}", "faint"))
+    return [*blocks, *(_line(label, _beginning(said)) for label, said in shown.last)]
 
 
 def _beginning(text: str) -> str:

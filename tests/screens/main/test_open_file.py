@@ -85,7 +85,7 @@ async def test_from_the_line_under_the_cursor(
     path = claude_home.session("One")
     for said in (f"{project}/cart.py:88 is it", "gone.py:3 is wrong", "no file"):
         claude_home.say(path, "assistant", said)
-    async with program(claude_home.home, size=(160, 30)) as pilot:
+    async with program(claude_home.home, size=(240, 30)) as pilot:
         main = main_of(pilot)
         await pilot.press("enter")
         await until(pilot, lambda: main.parts.is_reading and main.pane.message is not None)

@@ -305,3 +305,35 @@ def test_a_jump_to_the_top_holds_no_object_for_each_message(agent: str, tmp_path
     peak(600)  # what is made once
     short, messages = peak(1), len(talk.whole())
     assert (peak(1200) - short) / (len(talk.whole()) - messages) < 150
+
+
+@pytest.mark.parametrize("agent", ["hector", "hermes", "opencode"])
+def test_a_part_is_let_go_of_before_the_next_is_read(
+    agent: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An outline or all edits of a long session held two at once."""
+    for module in (transcript, jsonl_adapter):
+        monkeypatch.setattr(module, "PART", 30 * PART)
+    talk = TALKS[agent](tmp_path, filler=FILLER)
+    talk.add(600)
+    seen = 0
+
+    def all_of_it() -> None:
+        nonlocal seen
+        for _, messages in talk.open().whole():
+            seen += len(messages)
+            del messages
+
+    def peak(read: Callable[[], object]) -> int:
+        gc.collect()
+        tracemalloc.start()
+        try:
+            read()
+            return tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+
+    peak(lambda: talk.open().part(0))  # what is made once
+    one, every = peak(lambda: talk.open().part(0)), peak(all_of_it)
+    assert seen == len(talk.whole())
+    assert every < 1.3 * one

@@ -61,6 +61,7 @@ class OutlineScreen(Picker[OutlineEntry]):
             if self.is_left:
                 return
             self._places.add(await in_thread(list, outline(messages)))
+            del messages  # before the next are read
             self._head(share)
         self._head(1.0)
         time = self._here.timestamp if self._here is not None else None

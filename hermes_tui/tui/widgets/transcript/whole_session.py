@@ -47,4 +47,5 @@ class WholeSession:
             yield 1.0, opened.messages
         while part is not None and opened is self._pane.opened:
             yield part.begins, part.messages
+            part.let_go()
             part = await opened.look_beside(1, part)

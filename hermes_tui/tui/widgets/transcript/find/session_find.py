@@ -67,6 +67,7 @@ class SessionFind:
         if self.within.has_places:
             async for share, messages in session.parts():
                 await in_thread(self._add, messages)
+                del messages  # before the next are read
                 if self.stopped:
                     return
                 while waits():  # noqa: ASYNC110  (to go on a turn late does no harm)

@@ -48,6 +48,11 @@ class HectorMark(NamedTuple):
     """Bytes of text."""
     time: str | None = None
 
+    @property
+    def kept(self) -> HectorMark:
+        """What of it holds after the database was closed."""
+        return self._replace(place=None)
+
 
 class HectorMarks(RowsInColumns[HectorMark]):
     """Those of a session."""

@@ -108,14 +108,10 @@ def _look_at_all(layout: HectorLayout, facts: HectorFacts, said: str, known: str
     if len({mark.id for mark in rows}) < len(rows):
         return None
     whole = not layout.lost and not first_of_newest([mark.size for mark in rows])
-    at = unchanged(known, _kept(rows), len(rows)) if whole else 0
+    at = unchanged(known, (mark.kept for mark in rows), len(rows)) if whole else 0
     first = rows[at].id if 0 < at < len(rows) else ""
-    return _Looked(facts, f"{mark_of(_kept(rows))} of {said}", 0 < at == len(rows), first, len(rows) - at)
-
-
-def _kept(marks: Iterable[HectorMark]) -> Iterator[HectorMark]:
-    """What of the marks holds after the database was closed."""
-    return (mark._replace(place=None) for mark in marks)
+    mark = f"{mark_of(mark.kept for mark in rows)} of {said}"
+    return _Looked(facts, mark, 0 < at == len(rows), first, len(rows) - at)
 
 
 def _look_at_end(layout: HectorLayout, facts: HectorFacts, number: int, said: str, told: str) -> _Looked | None:

@@ -93,7 +93,7 @@ class HectorTranscript(Transcript):
             conversation.take(shown(row.messages, page.facts))
         conversation.take_change()  # or the next refresh would report it
         self._conversation = conversation
-        self._marks = [_kept(mark) for mark in page.marks]
+        self._marks = [mark.kept for mark in page.marks]
         self._facts = page.facts
         self._lost = page.lost
         self.complete, self.is_cut, self.begins = page.complete, page.is_cut, page.begins
@@ -215,7 +215,7 @@ class HectorTranscript(Transcript):
             return self._replace(page)
         for row in page.rows:
             self._conversation.take(shown(row.messages, page.facts))
-        self._marks += [_kept(mark) for mark in page.marks]
+        self._marks += [mark.kept for mark in page.marks]
         self._lost.extend(page.lost)
         self._facts, self.is_cut = page.facts, page.is_cut
         self._publish()
@@ -236,7 +236,7 @@ class HectorTranscript(Transcript):
             return self._page(layout, facts, marks, self._cut(marks, len(marks)), len(marks))._replace(fits=False)
         stop = start + len(self._marks)
         end = _part(marks, stop, 1).stop if self.is_cut and stop < len(marks) else len(marks)
-        same = [_kept(mark) for mark in marks[start:stop]] == self._marks
+        same = [mark.kept for mark in marks[start:stop]] == self._marks
         if same and facts.counted_elsewhere == self._facts.counted_elsewhere:
             page = self._page(layout, facts, marks, stop, end)
         else:
@@ -252,11 +252,6 @@ class HectorTranscript(Transcript):
         if removed:
             return Change(first=0, rewritten=True)
         return Change(first=first_difference(before, self.messages))
-
-
-def _kept(mark: HectorMark) -> HectorMark:
-    """What of a mark holds after the database was closed."""
-    return mark._replace(place=None)
 
 
 def _part(marks: Sequence[HectorMark], at: int, step: int) -> range:

@@ -86,7 +86,7 @@ class OpenCodeRows:
         older = [key for key in real if known[key].generation != "2.x" or not entries.get(key)]
         found |= self._messages(older, parts, most) if older else {}
         for key, units in entries.items():
-            if found[key]:
+            if found.get(key):
                 both = sorted([*found[key], *units], key=lambda unit: unit.created or 0)
                 # Of both kinds the last are known.
                 units = OpenCodeUnits(reversed(both[-most:] if most < SESSION_ROWS else both))

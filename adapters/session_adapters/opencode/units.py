@@ -158,6 +158,9 @@ class OpenCodeUnits(RowsInColumns[OpenCodeUnit]):
         if copied is not None:
             for at in self.places:
                 self._inherited[at] = self._numbers[at * _NUMBERS + 1] <= copied
+        made = math.nan if facts.created is None else facts.created
+        if facts.revert is None and not any(one < made for one in self._numbers[::_NUMBERS]):
+            return  # nothing is undone, and nothing is older than the session
         for at, unit in zip(self.places, revised(self, facts), strict=True):
             self._rewound[at], self._inherited[at] = unit.rewound, unit.inherited
 

@@ -128,7 +128,7 @@ def test_05_five_messages_make_a_batch_and_shutdown_writes_the_rest(
     )
     service.add_batch_to_history("s1", turn(3))
     until(lambda: long_term.stats("assistant", "s1").points == 5)
-    assert service.batches.waiting == 3
+    until(lambda: service.batches is not None and service.batches.waiting == 3)  # a moment after they are stored
     assert service.shutdown() is True
     assert (long_term.stats("assistant", "s1").points, long_term.stats("assistant", "s2").points) == (6, 2)
     service.add_batch_to_history("s1", turn(4))

@@ -71,7 +71,7 @@ _KEPT = {"PATH", "LANG", "LC_ALL", "TERM", "TMPDIR", "PYTHONPATH", "VIRTUAL_ENV"
 
 def use_memory() -> None:
     """Have temporary files in memory where there is room, and nobody said where: a disk takes a tenth of the
-    processor's time in all tests, and most waits for it."""
+    processor's time, and has tests wait."""
     if "TMPDIR" in os.environ or not MEMORY.is_mount() or not os.access(MEMORY, os.W_OK):
         return
     status = os.statvfs(MEMORY)

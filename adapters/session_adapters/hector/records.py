@@ -55,7 +55,7 @@ class HectorMark(NamedTuple):
 
 
 class HectorMarks(RowsInColumns[HectorMark]):
-    """Those of a session."""
+    """The marks of all rows of a session."""
 
     def __init__(self, marks: Iterable[HectorMark] = ()) -> None:
         """`marks`: those there are, the last one first."""
@@ -64,7 +64,7 @@ class HectorMarks(RowsInColumns[HectorMark]):
         self._authors: list[str] = []
         self._sizes, self._numbers = array("q"), array("q")
         self._others: dict[int, Any] = {}
-        """Of those whose place is no number what it is."""
+        """By index, places that are no whole number."""
         for mark in marks:
             self.put_before(mark)
 

@@ -269,31 +269,33 @@ class OpenCodeRows:
             f"SELECT CAST(session_id AS BLOB), CAST(id AS BLOB), {values}, {size} FROM {table}"  # noqa: S608
             f" WHERE session_id IN (SELECT value FROM json_each(?1)) {order}"
         )
-        ration = Ration(stint=self.stint)
-
-        def listed(some: Sequence[str]) -> Iterable[tuple[str, OpenCodeUnits]]:
-            found: defaultdict[str, OpenCodeUnits] = defaultdict(OpenCodeUnits)
-            for session_id, id_, created, seq, updated, length in ration.take(
-                self.connection.execute(query, (json.dumps(some),))
-            ):
-                stamp = OpenCodeStamp(as_float(seq), as_float(length), as_float(updated))
-                units = found[as_text(session_id) or ""]
-                units.put_before(as_text(id_) or "", kind, as_float(created), stamp)
-            return found.items()
 
         def lost(id_: str, error: Exception) -> None:
             self.note(id_, f"table {table}", f"a part of it is damaged ({error})")
 
-        found = dict(each_or_alone(ids, listed, lost))
+        def listed(ids: Sequence[str], ration: Ration) -> dict[str, OpenCodeUnits]:
+            def ask(some: Sequence[str]) -> Iterable[tuple[str, OpenCodeUnits]]:
+                found: defaultdict[str, OpenCodeUnits] = defaultdict(OpenCodeUnits)
+                rows = self.connection.execute(query, (json.dumps(some),))
+                for session_id, id_, created, seq, updated, length in ration.take(rows):
+                    stamp = OpenCodeStamp(as_float(seq), as_float(length), as_float(updated))
+                    units = found[as_text(session_id) or ""]
+                    units.put_before(as_text(id_) or "", kind, as_float(created), stamp)
+                return found.items()
+
+            return dict(each_or_alone(ids, ask, lost))
+
+        ration = Ration(stint=self.stint)
+        found = listed(ids, ration)
         if not ration.spent:
             return found
         found = {}
         for id_ in ids:
             ration = Ration(SESSION_LIMIT // len(ids), stint=self.stint)
-            found |= each_or_alone([id_], listed, lost)
+            found |= listed([id_], ration)
             if ration.spent:
                 ((number,),) = self.connection.execute(f"SELECT count(*) FROM {table} WHERE session_id = ?1", (id_,))  # noqa: S608
-                self.left[id_] += number - ration.taken
+                self.left[id_] += number - len(found.get(id_, ()))
         return found
 
     def _each(

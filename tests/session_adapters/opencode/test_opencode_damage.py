@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import shutil
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
+import apsw
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -22,6 +24,10 @@ from session_adapters.base import SessionMissing, SessionUnreadable, Source
 from session_adapters.model import Message, Problem, SessionSummary
 from session_adapters.opencode import tables, units
 from session_adapters.opencode.adapter import OpenCodeAdapter
+from session_adapters.opencode.schema import sessions_of
+from session_adapters.opencode.tables import OpenCodeRows
+from session_adapters.reading import sqlite_limits
+from session_adapters.reading.sqlite import read_database
 from support import STORES, attached_bytes
 
 Stored = Callable[..., Path]
@@ -424,3 +430,40 @@ def test_directories_that_may_not_be_read_are_named() -> None:
             f"{prefix}/opencode-dev.db | it cannot be opened",
             f"{prefix}/storage/session/hidden | it cannot be reached: Permission denied",
         ]
+
+
+def test_what_is_left_out_is_counted_once_where_a_page_is_damaged_for_a_moment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rows that were given before the damage are asked for again, and are not taken twice."""
+    store = Store(tmp_path)
+    store.session("s")
+    for number in range(40):
+        store.message("s", message_id=f"msg_{number:04}")
+    for module in (tables, sqlite_limits):
+        monkeypatch.setattr(module, "SESSION_LIMIT", 20 * 1200)
+    asked = 0
+
+    class Damaged:
+        """Breaks off the second listing, that of one session alone."""
+
+        def __init__(self, connection: apsw.Connection) -> None:
+            self._connection = connection
+
+        def execute(self, query: str, *given: Any) -> Iterator[Any]:
+            nonlocal asked
+            is_listing = "FROM message WHERE session_id IN" in query
+            asked += is_listing
+            for number, row in enumerate(self._connection.execute(query, *given)):
+                if is_listing and asked == 2 and number == 5:
+                    raise apsw.CorruptError("a page of it")
+                yield row
+
+    def listed(connection: apsw.Connection) -> tuple[int, int]:
+        rows = OpenCodeRows(connection)
+        (facts,) = sessions_of(connection, rows.schema, lambda lost: None, "s")
+        rows.connection = Damaged(connection)  # type: ignore[assignment]
+        return len(rows.units([facts], parts=False)["s"]), rows.left["s"]
+
+    shown, left = read_database(str(store.path), listed)
+    assert asked == 3 and 0 < shown < 40 and shown + left == 40

@@ -25,7 +25,7 @@ PAGE = 256 << 10
 """Bytes of a JSONL file that are read at a time."""
 END_MESSAGES = 20
 """The last messages by which it is mostly told where a conversation stands (`Adapter.open_end`)."""
-PART = 1 << 20
+PART = 1 << 19
 """Bytes of a part that is read alone."""
 _ITEM = 1200
 """Bytes that a message takes in it besides its texts, as measured."""
@@ -170,7 +170,7 @@ class Transcript(ABC):
         yield 1.0, self.messages
 
     def part(self, step: int) -> Transcript | None:
-        """What stands before the loaded part (-1), behind it (1), or at the very beginning (0): a few megabytes of
+        """What stands before the loaded part (-1), behind it (1), or at the very beginning (0): half a megabyte of
         it, to be read and followed without the rest. None where there is nothing, or it cannot be read alone."""
         other = copy(self)
         return other if other.load_part(step) else None

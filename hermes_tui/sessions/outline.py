@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import math
+from array import array
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, get_args, overload
 
 from hermes_tui.display import compact
 from hermes_tui.sessions.calls.arguments import target
 from hermes_tui.sessions.calls.edits import edits, is_untold_edit
 from hermes_tui.sessions.landmarks import calls_of, is_landmark
+from session_adapters.growing.ids import Ids
 from session_adapters.model import Message
+from session_adapters.times import from_epoch
 
-__all__ = ["OutlineEntry", "outline"]
+__all__ = ["Outline", "OutlineEntry", "outline"]
 
 _LONGEST = 160
+_Kind = Literal["prompt", "file", "error"]
+_KINDS: Sequence[_Kind] = get_args(_Kind)
 
 
 class OutlineEntry(NamedTuple):
@@ -23,10 +29,54 @@ class OutlineEntry(NamedTuple):
     message_id: str
     call: int | None
     """Which of the message's calls it is; None for the message itself."""
-    kind: Literal["prompt", "file", "error"]
+    kind: _Kind
     time: datetime | None
     text: str
     """One line, safe for a terminal."""
+
+
+class Outline(Sequence[OutlineEntry]):
+    """The places of a session that is read part by part. In columns: a long one has many thousands, and as objects
+    they would be made and let go of each time that somebody looks at them."""
+
+    def __init__(self) -> None:
+        self._ids, self._texts = Ids(), Ids()
+        self._calls = array("q")
+        """-1 for None."""
+        self._kinds = bytearray()
+        self._times = array("d")
+        """NaN for None."""
+
+    def take(self, messages: Iterable[Message]) -> None:
+        """Put the places in these messages behind those there are."""
+        for one in outline(messages):
+            self._ids.append(one.message_id)
+            self._texts.append(one.text)
+            self._calls.append(-1 if one.call is None else one.call)
+            self._kinds.append(_KINDS.index(one.kind))
+            self._times.append(math.nan if one.time is None else one.time.timestamp())
+
+    def __len__(self) -> int:
+        return len(self._times)
+
+    @overload
+    def __getitem__(self, index: int) -> OutlineEntry: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> list[OutlineEntry]: ...
+
+    def __getitem__(self, index: int | slice) -> OutlineEntry | list[OutlineEntry]:
+        if isinstance(index, slice):
+            return [self[at] for at in range(len(self))[index]]
+        at = range(len(self))[index]
+        call, time = self._calls[at], self._times[at]
+        return OutlineEntry(
+            self._ids[at],
+            None if call < 0 else call,
+            _KINDS[self._kinds[at]],
+            None if math.isnan(time) else from_epoch(time),
+            self._texts[at],
+        )
 
 
 def outline(messages: Iterable[Message]) -> Iterator[OutlineEntry]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -37,17 +38,19 @@ class _FoundCommands(FoundRows[Command], inherit_bindings=False):
         self._keys = max((width_of(one.keys) for one in commands), default=0)
         self._titles = max((width_of(one.title) for one in commands if one.help), default=0)
 
-    def haystack(self, item: Command) -> str:
+    def haystack(self, place: int) -> str:
+        item = self.items[place]
         return f"{item.title}\n{item.help}".lower()
 
     def search(self, text: str) -> None:
         """First those that are called so."""
         super().search(text)
         words = text.lower().split()
-        self.found.sort(key=lambda one: not all(word in one.title.lower() for word in words))
+        titles = [one.title.lower() for one in self.items]
+        self.places = array("I", sorted(self.places, key=lambda at: not all(word in titles[at] for word in words)))
 
     def parts(self, at: int) -> Parts:
-        one = self.found[at]
+        one = self.item(at)
         keys = f" {pad(one.keys, self._keys)}  "
         room = self.size.width - width_of(keys) - 1
         title = fit(pad(one.title, self._titles) if one.help else one.title, max(0, room))

@@ -58,6 +58,8 @@ class HectorTranscript(Transcript):
         self._page_rows = page
         self._last = last
         self._stamp: tuple[int, ...] = ()
+        self._listed: Sequence[HectorMark] | None = None
+        """The marks of all rows, for who goes through the session part by part; None for who does not."""
         with reading_stored(self.agent, session_id, self.path):
             self._stamp = database.stamp()
             self._show(visit(database, parts, self._last_page))
@@ -107,6 +109,7 @@ class HectorTranscript(Transcript):
 
     def earlier(self) -> int:
         """See `Transcript.earlier`."""
+        self._listed = None
         before = len(self.messages)
 
         def from_above(layout: HectorLayout, facts: HectorFacts) -> _Page:
@@ -138,6 +141,7 @@ class HectorTranscript(Transcript):
         """See `Transcript.let_go`."""
         super().let_go()
         self._conversation = HectorConversation()
+        self._listed = self._listed or ()
 
     def load_part(self, step: int) -> bool:
         """See `Transcript.load_part`."""
@@ -145,7 +149,9 @@ class HectorTranscript(Transcript):
             return False
 
         def read(layout: HectorLayout, facts: HectorFacts) -> _Page | None:
-            marks = layout.marks([facts.owner])[facts.owner]
+            marks = self._listed or layout.marks([facts.owner])[facts.owner]
+            if self._listed is not None:
+                self._listed = marks
             at = _index(marks, self._marks[0 if step < 0 else -1]) if step and self._marks else 0
             found = None if at is None else _part(marks, at + (step > 0), step or 1)
             if not found:
@@ -154,7 +160,10 @@ class HectorTranscript(Transcript):
             return page._replace(is_cut=found.stop < len(marks), begins=found.start / len(marks))
 
         try:
-            self._stamp = self._database.stamp()
+            stamp = self._database.stamp()
+            if self._listed and not (stamp and stamp == self._stamp):
+                self._listed = ()
+            self._stamp = stamp
             page = visit(self._database, self._parts, read)
         except (SessionGone, DatabaseUnreadable, OSError):
             return False  # `refresh` says what is the matter
@@ -194,6 +203,7 @@ class HectorTranscript(Transcript):
 
     def refresh(self) -> Change:
         """See `Transcript.refresh`."""
+        self._listed = None
         try:
             stamp = self._database.stamp()
             if stamp == self._stamp and not self.is_cut:

@@ -187,6 +187,8 @@ class UnitTranscript(Transcript, Generic[U]):
         self._blocks: list[list[Message]] = []
         """The messages of each."""
         self._lost = Damage()
+        self._listed: Sequence[U] | None = None
+        """All units, for who goes through the session part by part; None for who does not."""
         with reading_stored(agent, self.session_id, self.path):
             self._stamp = shelf.stamp()
             shelf.visit(self.session_id, self._load)
@@ -214,6 +216,7 @@ class UnitTranscript(Transcript, Generic[U]):
 
     def earlier(self) -> int:
         """See `Transcript.earlier`."""
+        self._listed = None
         before = len(self.messages)
         while not self.complete and len(self.messages) <= before:
             try:
@@ -246,10 +249,13 @@ class UnitTranscript(Transcript, Generic[U]):
         """See `Transcript.let_go`."""
         super().let_go()
         self._blocks = []
+        self._listed = self._listed or ()
 
     def load_part(self, step: int) -> bool:
         """See `Transcript.load_part`."""
         stamp = self._shelf.stamp()
+        if self._listed and not (stamp and stamp == self._stamp):
+            self._listed = ()
         try:
             found = self._shelf.visit(self.session_id, partial(self._read_part, step))
         except (SessionGone, *UNREADABLE):
@@ -262,7 +268,9 @@ class UnitTranscript(Transcript, Generic[U]):
         return True
 
     def _read_part(self, step: int, reader: UnitReader[U]) -> _Part[U] | None:
-        units = reader.units()
+        units = self._listed or reader.units()
+        if self._listed is not None:
+            self._listed = units
         if not units or (step > 0 and not self.is_cut):
             return None
         at = self._place(units, 0) if step < 0 else self._place(units, -1) + 1 if step else 0
@@ -283,6 +291,7 @@ class UnitTranscript(Transcript, Generic[U]):
 
     def refresh(self) -> Change:
         """See `Transcript.refresh`."""
+        self._listed = None
         stamp = self._shelf.stamp()
         if stamp and stamp == self._stamp and not self.is_cut:
             return Change()

@@ -156,6 +156,29 @@ def test_what_is_said_meanwhile_is_in_the_last_parts(talk: Talk) -> None:
     assert [*above, *end.messages] == found
 
 
+def test_who_lets_go_of_parts_gets_the_same(talk: Talk) -> None:
+    """Also of what is said while one goes down through them, and back up."""
+    end = talk.open()
+    found: list[Message] = []
+    part = end.part(0)
+    while part is not None:
+        found += part.messages
+        if talk.turns < 170:
+            talk.add(10)
+        last, following = part.messages, part
+        part.let_go()
+        assert not part.messages
+        part = part.part(1)
+    assert found == talk.whole() and len(prompts(found)) == 170
+    back = list(reversed(last))
+    part = following.part(-1)
+    while part is not None:
+        back += reversed(part.messages)
+        part.let_go()
+        part = part.part(-1)
+    assert list(reversed(back)) == found
+
+
 def test_the_newest_is_followed_from_a_part(talk: Talk) -> None:
     part = talk.open().part(0)
     assert part is not None
@@ -182,10 +205,10 @@ def test_an_end_is_followed_whether_little_or_much_is_said(talk: Talk) -> None:
 # What a part takes -------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("agent", ["cursor", "hector", "hermes", "opencode"])
-def test_following_an_end_looks_at_no_more_rows_however_long_the_session_is(agent: str, tmp_path: Path) -> None:
-    """Of OpenClaw's, numbers and sizes of all events are looked at."""
-    talk, rows = TALKS[agent](tmp_path), [0]
+@pytest.fixture
+def rows_read() -> Iterator[list[int]]:
+    """Rows that any statement gave, in one number."""
+    rows = [0]
 
     def hook(connection: apsw.Connection) -> None:
         def count(cursor: apsw.Cursor, row: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -198,20 +221,45 @@ def test_following_an_end_looks_at_no_more_rows_however_long_the_session_is(agen
 
         connection.exec_trace = statement
 
+    apsw.connection_hooks.append(hook)
+    yield rows
+    apsw.connection_hooks.remove(hook)
+
+
+@pytest.mark.parametrize("agent", ["cursor", "hector", "hermes", "opencode"])
+def test_following_an_end_looks_at_no_more_rows_however_long_the_session_is(
+    agent: str, tmp_path: Path, rows_read: list[int]
+) -> None:
+    """Of OpenClaw's, numbers and sizes of all events are looked at."""
+    talk = TALKS[agent](tmp_path)
+
     def taken(turns: int) -> int:
         talk.add(turns)
         end = talk.open()
         talk.add(1)
-        rows[0] = 0
+        before = rows_read[0]
         assert end.refresh().first is not None
-        return rows[0]
+        return rows_read[0] - before
 
-    apsw.connection_hooks.append(hook)
-    try:
-        short, long = taken(300), taken(1000)
-    finally:
-        apsw.connection_hooks.remove(hook)
+    short, long = taken(300), taken(1000)
     assert 0 < long <= short + 10
+
+
+@pytest.mark.parametrize("agent", ["hector", "opencode"])
+def test_who_goes_through_a_session_lists_it_anew_only_where_it_has_changed(
+    agent: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rows_read: list[int]
+) -> None:
+    monkeypatch.setattr(transcript, "PART", 4 * PART)
+    talk = TALKS[agent](tmp_path, filler=FILLER)
+    talk.add(600)
+    whole, before = talk.whole(), rows_read[0]
+    parts = 0
+    seen: list[Message] = []
+    for _, messages in talk.open().whole():
+        seen += messages
+        parts += 1
+    assert seen == whole and parts > 10
+    assert len(whole) < rows_read[0] - before < 12 * len(whole)
 
 
 @pytest.fixture
@@ -313,7 +361,7 @@ def test_a_part_is_let_go_of_before_the_next_is_read(
 ) -> None:
     """An outline or all edits of a long session held two at once."""
     for module in (transcript, jsonl_adapter):
-        monkeypatch.setattr(module, "PART", 30 * PART)
+        monkeypatch.setattr(module, "PART", 20 * PART)
     talk = TALKS[agent](tmp_path, filler=FILLER)
     talk.add(600)
     seen = 0

@@ -221,6 +221,9 @@ class TabReader(CursorReader):
         """See `CursorReader.contents`."""
         found: dict[str, list[Message]] = {}
         for unit in units:
+            if unit.place >= len(self._bubbles):
+                self.note(f"tab {self.facts.id}, bubble {unit.id}", "it went meanwhile")
+                continue
             one = self._bubbles[unit.place]
             named = {"modelInfo": {"modelName": one.get("modelType")}} if one.get("modelType") else {}
             try:

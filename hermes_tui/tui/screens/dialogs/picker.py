@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from array import array
+from collections.abc import Iterable, Sequence
 from typing import Generic, TypeVar
 
 from textual import on
@@ -33,46 +34,64 @@ class FoundRows(RowView, Generic[Item], can_focus=False, inherit_bindings=False)
         """One was clicked twice."""
 
     def __init__(self, items: Sequence[Item]) -> None:
+        """`items` may grow; see `take_more`."""
         super().__init__()
-        self._all = [(self.haystack(one), one) for one in items]
-        self.found: list[Item] = list(items)
+        self.items = items
+        self.places = array("I", range(len(items)))
+        """Indexes of those that match."""
+        self._looked_at = len(items)
         self._words: list[str] = []
         self.cursor = 0
 
-    def haystack(self, item: Item) -> str:
-        """What is searched of it, lower-case."""
+    def haystack(self, place: int) -> str:
+        """What is searched of the item with that index, lower-case."""
         raise NotImplementedError
 
     @property
     def count(self) -> int:
         """How many match."""
-        return len(self.found)
+        return len(self.places)
+
+    @property
+    def found(self) -> list[Item]:
+        """Those that match."""
+        return [self.items[place] for place in self.places]
+
+    def item(self, at: int) -> Item:
+        """The one that is shown there."""
+        return self.items[self.places[at]]
 
     def highlighted(self, text: str) -> Item | None:
         """Under the cursor, if it has every word of `text`: what was just typed may not have been looked for yet."""
-        one = self.found[self.cursor] if 0 <= self.cursor < len(self.found) else None
-        return one if one is not None and all(word in self.haystack(one) for word in text.lower().split()) else None
+        at = self.cursor
+        return self.item(at) if 0 <= at < self.count and self._has(self.places[at], text.lower().split()) else None
 
     def search(self, text: str) -> None:
         """Show those that have every word."""
         self._words = text.lower().split()
-        self.found = [one for haystack, one in self._all if all(word in haystack for word in self._words)]
+        self.places = array("I", self._matches(range(self._looked_at)))
         self.cursor = 0
         self.fit()
         self.jump(0)
         self.refresh()
 
-    def add(self, items: Sequence[Item]) -> None:
-        """There are more, below."""
-        added = [(self.haystack(one), one) for one in items]
-        self._all += added
-        self.found += [one for haystack, one in added if all(word in haystack for word in self._words)]
+    def take_more(self) -> None:
+        """Show those that were put behind the items, too."""
+        self.places.extend(self._matches(range(self._looked_at, len(self.items))))
+        self._looked_at = len(self.items)
         self.fit()
         self.refresh()
 
+    def _matches(self, places: Iterable[int]) -> Iterable[int]:
+        return (place for place in places if self._has(place, self._words))
+
+    def _has(self, place: int, words: Sequence[str]) -> bool:
+        haystack = self.haystack(place)
+        return all(word in haystack for word in words)
+
     def render_line(self, y: int) -> Strip:
         """One item, or why there is none."""
-        if not self.found and y == 0:
+        if not self.places and y == 0:
             return self.strip([(f" {self.NOTHING}", "faint")])
         return super().render_line(y)
 

@@ -32,18 +32,17 @@ class _FoundSessions(FoundRows[Candidate], inherit_bindings=False):
 
     def __init__(self, candidates: Sequence[Candidate], now: datetime) -> None:
         super().__init__(candidates)
+        self._haystacks = list(map(_haystack, candidates))  # there may be many thousands
         self._now = now
         names = Counter(one.session.title or one.session.preview for one in candidates)
         self._alike = {name for name, count in names.items() if count > 1}
         """Titles that several have: there the end of the id is shown where there is no room for all of it."""
 
-    def haystack(self, item: Candidate) -> str:
-        one = item.session
-        parts = (one.title, one.preview, one.session_id, project_of(one), one.source or "", item.note)
-        return "\n".join(parts).lower()
+    def haystack(self, place: int) -> str:
+        return self._haystacks[place]
 
     def parts(self, at: int) -> Parts:
-        one, width = self.found[at], self.size.width
+        one, width = self.item(at), self.size.width
         session = one.session
         last = f" {age(session.updated_at, self._now)} {session.message_count:>5} msg "
         note = f" {fit(one.note, _NOTE)}" if one.note and width >= 60 else ""
@@ -53,6 +52,12 @@ class _FoundSessions(FoundRows[Candidate], inherit_bindings=False):
         room = max(1, width - len(last) - width_of(note) - width_of(id_) - 1)
         title = pad(safe(session.title or session.preview) or "untitled", room)
         return [(f" {title}", ""), (note + id_ + last, "faint")]
+
+
+def _haystack(item: Candidate) -> str:
+    one = item.session
+    parts = (one.title, one.preview, one.session_id, project_of(one), one.source or "", item.note)
+    return "\n".join(parts).lower()
 
 
 class SessionPicker(Picker[Candidate]):

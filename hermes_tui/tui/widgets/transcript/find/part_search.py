@@ -118,6 +118,7 @@ class PartSearch:
             whole = start if step < 0 else 1 - start
             self._share = abs(part.begins - start) / whole if whole else 1.0
             self._pane.settle()
+            part.let_go()
             part = await opened.look_beside(step or 1, part)  # from the very beginning it goes down
         if run is self._run and opened is self._pane.opened:
             self._run = None

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from typing import TYPE_CHECKING
 
 from textual import events
 from textual.content import Content
@@ -17,7 +18,6 @@ from textual.strip import Strip
 from hermes_tui.clock import Clock
 from hermes_tui.display import safe
 from hermes_tui.sessions.landmarks import LandmarkKind
-from hermes_tui.sessions.outline import OutlineEntry
 from hermes_tui.tui.keymap import bindings
 from hermes_tui.tui.widgets.session_list.rows import ListedPart
 from hermes_tui.tui.widgets.transcript.block_keys import BlockKeys
@@ -33,6 +33,9 @@ from hermes_tui.tui.widgets.transcript.whole_session import WholeSession
 from hermes_tui.tui.workers.coroutines import run_beside
 from session_adapters.model import Message, SessionSummary
 from session_adapters.transcript import Change, Transcript
+
+if TYPE_CHECKING:
+    from hermes_tui.sessions.outline import OutlineEntry
 
 __all__ = ["TranscriptPane"]
 

@@ -33,19 +33,23 @@ __all__ = ["pytest_runtest_setup"]
 chances.set_up()
 
 LONG = (
-    *("e2e/*", "packaging/*", "snapshots/*", "demo/*", "*_damage.py", "*hostile*", "*_following.py"),
-    *("cli/stores/*", "cli/test_manners.py"),
+    *("e2e/*", "packaging/*", "snapshots/*", "demo/*", "native/*"),
+    *("screens/[!m]*", "screens/memory/*", "screens/main/test_[gms]*", "screens/main/test_open_file.py"),
+    *("*_damage.py", "*_damaged_*", "*hostile*", "*_following.py", "*_growing.py", "*_recount.py", "*_real_*"),
+    *("*_beside_*", "*_soak.py", "*_long_*", "*_compared.py", "*_order.py"),
+    *("cli/stores/*", "cli/test_manners.py", "cli/*native.py", "cli/*lanes.py", "cli/*attention.py", "cli/*named.py"),
+    *("cli/*_own_places.py", "cli/*checklist.py", "cli/*search.py", "cli/memory/*"),
     *("laws/test_read_only.py", "laws/test_house.py", "laws/test_one_sqlite.py", "laws/test_left_out.py"),
-    *(
-        "lifecycle/gateway/test_real*",
-        "lifecycle/operations/*",
-        "lifecycle/session_operations/*",
-        "lifecycle/state_db/*",
-        "lifecycle/lane_index/*",
-    ),
-    *("mcp_server/*_budget.py", "mcp_server/*_oracle.py"),
-    *("screens/[!m]*", "session_adapters/every/test_every_adapter.py"),
-    *("sessions/search/*live.py", "sessions/search/*recall.py", "sessions/index/*", "sessions/catalogue/*"),
+    "laws/test_imports.py",
+    *("lifecycle/operations/*", "lifecycle/session_operations/*", "lifecycle/state_db/*", "lifecycle/lane_index/*"),
+    *("mcp_server/*_budget.py", "mcp_server/*_oracle.py", "mcp_server/*_stdio.py"),
+    *("session_adapters/every/*_parts.py", "session_adapters/every/*_stands.py", "session_adapters/every/*_on.py"),
+    *("session_adapters/every/*_adapter.py", "session_adapters/test_registry.py", "session_adapters/*_texts.py"),
+    *("sessions/search/*live.py", "sessions/search/*recall.py", "sessions/search/*_hermes.py"),
+    *("sessions/search/test_session_search.py", "sessions/search/*_branches.py", "sessions/export/*_html.py"),
+    *("sessions/index/*", "sessions/catalogue/*", "sessions/cost/*_once.py", "sessions/cost/*_clerk.py"),
+    *("context/*_stores.py", "memory/test_long_term.py", "memory/*isolation.py"),
+    *("platform/test_parent.py", "platform/test_redact.py", "tui/test_watch.py", "widgets/test_transcript_*"),
 )
 """Tests that `make quick` leaves out, below this folder: they drive programs, damage files or take long otherwise."""
 

@@ -138,9 +138,10 @@ class Transcript(ABC):
         """All branches, the shown one included, oldest first; empty where the conversation is one line."""
         return ()
 
-    def every_branch(self) -> list[Message]:
-        """What was said on all branches, in the order of the store: each message once."""
-        return list(self.messages)
+    def every_branch(self) -> Iterator[tuple[float, Sequence[Message]]]:
+        """What was said on all branches, in the order of the store: each message once, a few at a time, with the part
+        of the store that was gone through."""
+        yield 1.0, list(self.messages)
 
     def stream(self) -> Iterator[tuple[float, Sequence[Message]]] | None:
         """All messages from the very first on, a few at a time, with the part of the store that was read so far; none

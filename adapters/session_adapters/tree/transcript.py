@@ -6,15 +6,15 @@ part upwards.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from array import array
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from session_adapters.attachments.outside import blob_path
 from session_adapters.model import Attachment, Message
 from session_adapters.reading.damaged_places import reading_session, reason_of
-from session_adapters.text import one_line
-from session_adapters.times import from_epoch
 from session_adapters.transcript import PAGE, Branch, Change, Transcript, first_difference, part_of
+from session_adapters.tree.branches import listed
 from session_adapters.tree.builder import TreeBuilder
 from session_adapters.tree.file import Shown, TreeFile, TreeStore
 from session_adapters.tree.messages import SUMMARY
@@ -246,65 +246,8 @@ class TreeTranscript(Transcript):
         """See `Transcript.branches`. A session with one branch has none to choose from."""
         state = (len(self.file.tree), self._pinned, self._start, self._stop, len(self.messages))
         if self._branches is None or self._branches[0] != state:
-            self._branches = (state, self._list_branches())
+            self._branches = (state, listed(self.file, self._path, self._start, self._first, len(self.messages)))
         return self._branches[1]
-
-    def _list_branches(self) -> tuple[Branch, ...]:
-        tree = self.file.tree
-        tips = tree.tips(self.file.leaf())
-        if len(tips) < 2:
-            return ()
-        active = tree.spoken_above(self.file.leaf())
-        shown = tree.spoken_above(self._path[-1]) if self._path else None
-        place = {index: at for at, index in enumerate(self._path)}
-        apart = {tip: self._apart(tip, place) for tip in tips}
-        lowest = max((parting for tip, (_, parting) in apart.items() if tip != shown), default=0)
-        found = []
-        for tip in tips:
-            own, parting = (self._path[lowest:], lowest) if tip == shown else apart[tip]
-            nodes = [tree.nodes[index] for index in (*own, tip)]
-            labels = (self.file.labels.get(node.id, "") for node in reversed(nodes))
-            times = [node.time for node in nodes if node.time is not None]
-            first: int | None = None  # above what is loaded
-            if parting >= self._stop:
-                first = len(self.messages)
-            elif parting >= self._start:
-                first = self._first[parting - self._start]
-            branch = Branch(
-                leaf_id=tree.nodes.ids[tip],
-                first=first,
-                label=next(filter(None, labels), ""),
-                preview=self._preview(own),
-                updated=from_epoch(max(times)) if times else None,
-                active=tip == active,
-                shown=tip == shown,
-            )
-            found.append(branch)
-        return tuple(found)
-
-    def _apart(self, tip: int, place: dict[int, int]) -> tuple[Sequence[int], int]:
-        """The part of a branch that is not on the shown one, and the position on that where they part."""
-        own: list[int] = []
-        seen: set[int] = set()
-        at: int | None = tip
-        while at is not None and at not in place and at not in seen:
-            seen.add(at)
-            own.append(at)
-            at = self.file.tree.parent(at)
-        own.reverse()
-        return own, place.get(at, -1) + 1 if at is not None else 0
-
-    def _preview(self, own: Sequence[int]) -> str:
-        """What the first prompt on that part says, else whatever is said first."""
-        spoken = [index for index in own if self.file.tree.nodes.spoken[index]]
-        chosen = next((index for index in spoken if self.file.is_prompt(index)), spoken[0] if spoken else None)
-        if chosen is None:
-            return ""
-        try:
-            with self.file.reading() as shown:
-                return one_line(" ".join(message.content for message in shown(chosen).messages))
-        except OSError:
-            return ""  # `refresh` says that the file is gone
 
     def branch_of(self, message_id: str) -> str | None:
         """See `Transcript.branch_of`."""
@@ -320,20 +263,28 @@ class TreeTranscript(Transcript):
         shown = bytearray(len(self.file.tree))  # a set of a long branch would take a hundred times as much
         for index in self._path:
             shown[index] = True
-        return self._said(shown, text)
-
-    def every_branch(self) -> list[Message]:
-        """See `Transcript.every_branch`. Raises `OSError`."""
-        return self._said(bytes(len(self.file.tree)))
-
-    def _said(self, left_out: Sequence[int], text: int = 0) -> list[Message]:
         tree, builder = self.file.tree, self.new_builder()
         builder.text = text
-        with self.file.reading() as shown:
+        with self.file.reading() as shown_as:
             for index, spoken in enumerate(tree.nodes.spoken):
-                if spoken and not left_out[index] and tree.counts(index):
-                    builder.take(*shown(index))
+                if spoken and not shown[index] and tree.counts(index):
+                    builder.take(*shown_as(index))
         return builder.messages
+
+    def every_branch(self) -> Iterator[tuple[float, Sequence[Message]]]:
+        """See `Transcript.every_branch`. Raises `OSError`."""
+        file, at = self.file, 0
+        tree, spots = file.tree, file.spots
+        said = array("q", (at for at, spoken in enumerate(tree.nodes.spoken) if spoken and tree.counts(at)))
+        with file.reading() as shown:
+            while at < len(said):
+                some = part_of(
+                    len(said), at, 1, lambda one: spots.length(said[one]), lambda one: file.is_prompt(said[one])
+                )
+                builder, at = self.new_builder(), some.stop
+                for one in some:
+                    builder.take(*shown(said[one]))
+                yield at / len(said), builder.messages
 
     def switch(self, leaf_id: str) -> Change:
         """See `Transcript.switch`."""

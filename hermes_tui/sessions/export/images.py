@@ -104,9 +104,9 @@ def _all_of(transcript: Transcript) -> Iterator[Sequence[Message]]:
     """All messages, newest part first where that is enough."""
     yield transcript.messages
     if transcript.branches:
-        yield transcript.every_branch()
-        return
-    yield from (messages for _, messages in transcript.whole())
+        yield from (messages for _, messages in transcript.every_branch())
+    else:
+        yield from (messages for _, messages in transcript.whole())
 
 
 def inline_images(opener: Opener) -> InlineImages:

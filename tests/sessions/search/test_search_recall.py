@@ -112,7 +112,8 @@ def who_called(manager: SessionManager, seed: int) -> dict[str, set[str]]:
     """Session, role, tools and files of every message with a call."""
     for one in manager.list(limit=None):
         calls: dict[str, ToolCall] = {}
-        others = manager.open(one.agent, one.session_id).every_branch()
+        parts = manager.open(one.agent, one.session_id).every_branch()
+        others = [message for _, messages in parts for message in messages]
         for message in (*manager.get(one.agent, one.session_id).messages, *others):
             calls |= {call.tool_call_id: call for call in message.tool_calls}
             mine = list(message.tool_calls)
@@ -176,7 +177,8 @@ def shown(manager: SessionManager) -> dict[str, list[str]]:
         # Rows that agents of Hector's share are one result, of the other agent's: the title made of one of them, too.
         is_elsewhere = bool(one.raw.get("sharedMessages"))
         texts = said.setdefault(one.unified_id, [] if is_elsewhere else [one.title])
-        others = manager.open(one.agent, one.session_id).every_branch()
+        parts = manager.open(one.agent, one.session_id).every_branch()
+        others = [message for _, messages in parts for message in messages]
         for message in (*manager.get(one.agent, one.session_id).messages, *others):
             if message.visibility == "rewound" or (is_elsewhere and message.inherited):
                 continue

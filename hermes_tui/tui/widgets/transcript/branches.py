@@ -65,12 +65,19 @@ def next_match(transcript: Transcript, within: Within, step: int, above: Sequenc
     the shown messages down to the one that is left. Reads the store: not for the screen's thread."""
     if not branches_of(transcript):
         return None
+    order = {id_: at for at, id_ in enumerate(above)}
+    number, lowest, left = 0, -1, -1 if above or step > 0 else None
+    found: list[tuple[int, str]] = []
     try:
-        messages = transcript.every_branch()
+        for _, messages in transcript.every_branch():
+            found += [(number + at, messages[at].id) for at in within.places(messages)]
+            for at, message in enumerate(messages, number):
+                if (shown := order.get(message.id, -1)) >= lowest and shown >= 0:
+                    lowest, left = shown, at
+            number += len(messages)
     except OSError:
         return None  # following the file says that it is gone
-    place = {message.id: at for at, message in enumerate(messages)}
-    edge = -1 if step > 0 else len(messages)
-    at = next((place[id_] for id_ in reversed(above) if id_ in place), -1 if above else edge)
-    index = within.next(messages, at, step)
-    return messages[index].id if index is not None else ""
+    if left is None:  # up from the end
+        left = number
+    below, upwards = (id_ for at, id_ in found if at > left), (id_ for at, id_ in reversed(found) if at < left)
+    return next(below if step > 0 else upwards, "")

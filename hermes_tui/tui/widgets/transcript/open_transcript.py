@@ -6,7 +6,7 @@ What is read is put into the session's view without moving what is in sight.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from functools import wraps
 from typing import TYPE_CHECKING, Any, Concatenate, NamedTuple, ParamSpec, Protocol, TypeVar
 
@@ -217,10 +217,17 @@ class OpenTranscript:
         """See `branches.next_match`."""
         return await in_thread(next_match, self._open, within, step, above)
 
+    async def every_branch(self) -> AsyncIterator[tuple[float, Sequence[Message]]]:
+        """See `Transcript.every_branch`."""
+        some = self._open.every_branch()
+        while (read := await self._next_of(some)) is not None:
+            yield read
+
     @_to_its_end
-    async def every_branch(self) -> Sequence[Message]:
-        """What was said on all branches, in the order of the store."""
-        return await in_thread(self._open.every_branch)
+    async def _next_of(
+        self, some: Iterator[tuple[float, Sequence[Message]]]
+    ) -> tuple[float, Sequence[Message]] | None:
+        return await in_thread(next, some, None)
 
     @property
     def _open(self) -> Transcript:

@@ -24,7 +24,9 @@ class WholeSession:
         session is shown."""
         opened = self._pane.opened
         if opened.branches:
-            yield 1.0, await opened.every_branch()
+            async for some in opened.every_branch():
+                yield some
+                del some  # before the next are read
             return
         if opened.transcript is None or (opened.view.complete and not opened.is_cut):
             yield 1.0, opened.messages

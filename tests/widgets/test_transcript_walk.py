@@ -18,6 +18,7 @@ from pilots import until
 from plain_openclaw import plain_database
 from plain_openclaw import texts as event_texts
 from plain_trees import active_path, records
+from session_adapters import transcript
 from session_adapters.base import Environment
 from transcripts import PaneApp
 
@@ -83,7 +84,10 @@ async def walk(pilot: Pilot[None], app: Walker, step: int) -> list[str]:
 
 
 @pytest.mark.parametrize("agent", ["pi", "omp", "openclaw"])
-async def test_every_branch_is_walked_through(agent: str, store: Callable[..., Path], tmp_path: Path) -> None:
+async def test_every_branch_is_walked_through(
+    agent: str, store: Callable[..., Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(transcript, "PART", 4_000)  # all branches are gone through a turn or two at a time
     home = store(agent, "home")
     words = (
         (sum(one.left for one in said if word in one.words), session_id, word, said)

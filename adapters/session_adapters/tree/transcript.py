@@ -173,9 +173,10 @@ class TreeTranscript(Transcript):
             if self._paths() != self.file.paths or not self.file.unchanged_so_far():
                 return False
             self.file.read()
-            self._follow()
+            if len(self.file.tree) != self._followed:
+                self._follow()
             found = self._beside(at, step or 1)
-            if not found or common_prefix(before, self._path) < at:
+            if not found or (self._path is not before and common_prefix(before, self._path) < at):
                 return False
             self._build(found.start, found.stop)
         except OSError:

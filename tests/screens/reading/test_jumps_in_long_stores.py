@@ -1,4 +1,4 @@
-"""Jumps in a session of 8,000 messages of every store: what is held of it is a part, and the end is there again."""
+"""Jumps in a session of 4,000 messages of every store: what is held of it is a part, and the end is there again."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from session_adapters.model import Message
 
 Program = Callable[..., AbstractAsyncContextManager[Pilot[None]]]
 
-TURNS = 2_000
+TURNS = 1_000
 FAILED = 20
 
 

@@ -11,6 +11,7 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, date, datetime, time, timedelta
 from functools import lru_cache
+from pathlib import Path
 from typing import Any, Literal, TypeVar, get_args
 
 import msgspec
@@ -41,7 +42,7 @@ class ListOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Any one of them."""
     pinned: bool = False
     """Only those that the user pinned. «ours»"""
-    cwd: str | None = None
+    cwd: str | Path | None = None
     """Started in this directory, however it is spelled (`~`, a trailing slash, a symbolic link)."""
     source: str | None = None
     """Held there: cli, telegram, cron …, as the agent names it. «ours»"""
@@ -60,6 +61,9 @@ class ListOptions(msgspec.Struct, frozen=True, kw_only=True):
             value: Any = getattr(self, name)
             if value is not None and not isinstance(value, date):
                 raise ValidationError(f"{name} must be a date or a datetime, not {value!r}")
+        cwd: Any = self.cwd
+        if cwd is not None and not isinstance(cwd, str | Path):
+            raise ValidationError(f"cwd must be a path, not {cwd!r}")
         tags: Any = self.tags
         if isinstance(tags, str):
             raise ValidationError("tags must be a list of strings, not one string")
@@ -132,7 +136,8 @@ def _sort_key(summary: SessionSummary, field: SortField) -> tuple[Any, ...]:
 
 
 @lru_cache(maxsize=4096)
-def _directory(path: str, home: str) -> str:
+def _directory(named: str | Path, home: str) -> str:
+    path = str(named)
     if path == "~" or path.startswith("~/"):
         path = home + path[1:]
     try:

@@ -195,7 +195,17 @@ def test_l_7_cwd_is_the_same_directory_however_spelled(
     tiny_home.add("none")
     tiny_home.add("nul", cwd="/a\0b")
     monkeypatch.chdir(real)
-    for spelled in (str(real), f"{real}/", f"{real}/../shop", str(link), "~/work/shop", "~/work/shop/", "."):
+    for spelled in (
+        str(real),
+        f"{real}/",
+        f"{real}/../shop",
+        str(link),
+        "~/work/shop",
+        "~/work/shop/",
+        ".",
+        real,
+        link,
+    ):
         assert set(ids(manager.list("tiny", cwd=spelled))) == {"real", "link"}, spelled
     assert ids(manager.list("tiny", cwd="/a\0b")) == ["nul"]
 
@@ -223,6 +233,7 @@ def test_l_9_limit(tiny_home: TinyHome, manager: SessionManager) -> None:
         {"sort_direction": "up"},
         {"since": "2026-01-01"},
         {"tags": "x"},
+        {"cwd": 5},
         {"no_such_option": 1},
     ],
 )

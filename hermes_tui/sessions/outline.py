@@ -6,12 +6,13 @@ import math
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
-from typing import Literal, NamedTuple, get_args, overload
+from typing import Literal, NamedTuple, get_args
 
 from hermes_tui.display import compact
 from hermes_tui.sessions.calls.arguments import target
 from hermes_tui.sessions.calls.edits import edits, is_untold_edit
 from hermes_tui.sessions.landmarks import calls_of, is_landmark
+from session_adapters.growing.columns import RowsInColumns
 from session_adapters.growing.ids import Ids
 from session_adapters.model import Message
 from session_adapters.times import from_epoch
@@ -35,7 +36,7 @@ class OutlineEntry(NamedTuple):
     """One line, safe for a terminal."""
 
 
-class Outline(Sequence[OutlineEntry]):
+class Outline(RowsInColumns[OutlineEntry]):
     """The places of a session that is read part by part. In columns: a long one has many thousands, and as objects
     they would be made and let go of each time that somebody looks at them."""
 
@@ -59,16 +60,13 @@ class Outline(Sequence[OutlineEntry]):
     def __len__(self) -> int:
         return len(self._times)
 
-    @overload
-    def __getitem__(self, index: int) -> OutlineEntry: ...
+    @property
+    def places(self) -> range:
+        """See `RowsInColumns.places`."""
+        return range(len(self))
 
-    @overload
-    def __getitem__(self, index: slice) -> list[OutlineEntry]: ...
-
-    def __getitem__(self, index: int | slice) -> OutlineEntry | list[OutlineEntry]:
-        if isinstance(index, slice):
-            return [self[at] for at in range(len(self))[index]]
-        at = range(len(self))[index]
+    def row(self, at: int) -> OutlineEntry:
+        """See `RowsInColumns.row`."""
         call, time = self._calls[at], self._times[at]
         return OutlineEntry(
             self._ids[at],

@@ -17,12 +17,12 @@ from claude_lines import ClaudeHome
 from hermes_tui.display import safe
 from hermes_tui.errors import ParseError
 from hermes_tui.sessions.diff.compare import diff
-from hermes_tui.sessions.diff.shown import compared as shown
+from hermes_tui.sessions.diff.shown import ComparedSessions
 from hermes_tui.sessions.diff.wording import ChangedSpan, wording
 from hermes_tui.tui.app import HermesApp
 from hermes_tui.tui.screens.diff import DiffScreen
 from hermes_tui.tui.screens.help import HelpScreen
-from hermes_tui.tui.widgets.diff.rows import DiffRows, blocks_of
+from hermes_tui.tui.widgets.diff.rows import DiffBlocks, DiffRows
 from hermes_tui.tui.widgets.diff.texts import Texts
 from hermes_tui.tui.widgets.diff.view import DiffView
 from pilots import screen_text, toasts, until
@@ -200,7 +200,7 @@ def talk(*said: tuple[Role, str], name: str = "s") -> Session:
 
 
 def rows_of(a: Session, b: Session, width: int, opened: Collection[int] = ()) -> DiffRows:
-    return DiffRows(blocks_of([shown(one) for one in diff(a, b).operations]), width, opened)
+    return DiffRows(DiffBlocks(ComparedSessions(diff(a, b).operations)), width, opened)
 
 
 def test_hostile_text_and_long_messages_are_safe_and_cut() -> None:

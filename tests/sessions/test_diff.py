@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import itertools
 import json
+import pickle
 import random
+import tracemalloc
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from difflib import SequenceMatcher
@@ -20,6 +22,7 @@ from hermes_tui.errors import AgentNotFound, SessionNotFound, ValidationError
 from hermes_tui.sessions.diff.align import common
 from hermes_tui.sessions.diff.compare import diff
 from hermes_tui.sessions.diff.model import SessionDiff
+from hermes_tui.sessions.diff.shown import ComparedSessions
 from hermes_tui.sessions.diff.text import diff_lines
 from hermes_tui.sessions.diff.wording import changed, wording
 from hermes_tui.sessions.manager import SessionManager
@@ -406,3 +409,33 @@ def test_the_text_of_a_comparison_is_safe() -> None:
     assert any("[-one-]{+two+}" in line for line in lines)
     assert "1 changed, 0 removed, 1 added, 0 unchanged" in lines
     assert not {char for line in lines for char in line if ord(char) < 0x20 or char == "\u202e"}
+
+
+@given(CONVERSATION, CONVERSATION)
+@examples(100)
+def test_what_is_shown_is_what_the_operations_say(a: list[Said], b: list[Said]) -> None:
+    """In columns, which another process sends."""
+    operations = diff(session(a), session(b, name="other")).operations
+    shown = pickle.loads(pickle.dumps(ComparedSessions(operations)))
+    assert len(shown) == len(operations) and list(shown) == [shown[at] for at in range(len(shown))]
+    for at, (one, operation) in enumerate(zip(shown, operations, strict=True)):
+        sides = ((operation.index_a, operation.message_a), (operation.index_b, operation.message_b))
+        assert one.type == operation.type and shown.is_equal(at) == (operation.type == "unchanged") and not one.note
+        assert one.texts == tuple(message.content if message is not None else None for _, message in sides)
+        assert one.heads == tuple(
+            f"{(index or 0) + 1} {message.role}" if message is not None else "" for index, message in sides
+        )
+
+
+def test_what_is_shown_holds_no_object_for_each_operation() -> None:
+    """Of two long sessions it was 55,000, which came with the screen and went with it."""
+    a, b = ([(ROLES[0], f"{name} {number}") for number in range(2_000)] for name in ("one", "other"))
+    operations = diff(session(a), session(b, name="other")).operations
+    sent = pickle.dumps(ComparedSessions(operations))
+    tracemalloc.start()
+    try:
+        shown = pickle.loads(sent)
+        held = len(tracemalloc.take_snapshot().traces)
+    finally:
+        tracemalloc.stop()
+    assert len(shown) == len(operations) >= 2_000 and held < 200

@@ -16,7 +16,7 @@ class RowsInColumns(Sequence[R]):
     megabytes, made and let go of whenever somebody looks at all of them, and what is made meanwhile stands between
     them: the room is not given back.
 
-    They are put in as a database gives them, the last one first."""
+    They are put in as a database gives them, the last one first, where `places` says nothing else."""
 
     @abstractmethod
     def __len__(self) -> int:

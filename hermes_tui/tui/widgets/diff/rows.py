@@ -5,16 +5,16 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_right
 from collections.abc import Collection, Iterator, Sequence
-from itertools import accumulate, chain, groupby
+from itertools import accumulate, chain
 from typing import NamedTuple
 
 from hermes_tui.cells import fit
 from hermes_tui.display import compact, safe
 from hermes_tui.sessions.diff.model import FileUse, ToolUse
-from hermes_tui.sessions.diff.shown import ComparedMessages
+from hermes_tui.sessions.diff.shown import ComparedMessages, ComparedSessions
 from hermes_tui.tui.widgets.diff.texts import Piece, Texts
 
-__all__ = ["AnyRow", "DiffBlock", "DiffRow", "DiffRows", "TextRow", "blocks_of", "use_rows"]
+__all__ = ["AnyRow", "DiffBlocks", "DiffRow", "DiffRows", "TextRow", "use_rows"]
 
 _NARROW = 60
 """Columns below which the sides stand one below the other."""
@@ -22,15 +22,40 @@ _KEPT = 100
 """Blocks whose rows are kept, more than a screen shows."""
 
 
-class DiffBlock(NamedTuple):
-    """What one key acts on: a run of equal messages, or one operation."""
+class DiffBlocks:
+    """What one key acts on each: a run of equal messages, or one operation."""
 
-    messages: tuple[ComparedMessages, ...]
+    def __init__(self, messages: ComparedSessions) -> None:
+        self._messages = messages
+        self._starts = array("Q")
+        """Where each begins, and the last one ends."""
+        within = False
+        for at in range(len(messages)):
+            is_equal = messages.is_equal(at)
+            if not (is_equal and within):
+                self._starts.append(at)
+            within = is_equal
+        self._starts.append(len(messages))
+
+    def __len__(self) -> int:
+        return len(self._starts) - 1
+
+    def is_equal(self, block: int) -> bool:
+        """Whether it is a run of messages that are the same on both sides."""
+        return self._messages.is_equal(self._starts[block])
 
     @property
-    def is_equal(self) -> bool:
-        """A run of messages that are the same on both sides."""
-        return _is_equal(self.messages[0])
+    def changes(self) -> Iterator[int]:
+        """Those that are not."""
+        return (block for block in range(len(self)) if not self.is_equal(block))
+
+    def span(self, block: int) -> range:
+        """Which operations it has."""
+        return range(self._starts[block], self._starts[block + 1])
+
+    def messages(self, block: int) -> Iterator[ComparedMessages]:
+        """The same, one after the other."""
+        return map(self._messages.row, self.span(block))
 
 
 class DiffRow(NamedTuple):
@@ -87,24 +112,11 @@ class TextRow(NamedTuple):
 AnyRow = DiffRow | TextRow
 
 
-def blocks_of(messages: Sequence[ComparedMessages]) -> list[DiffBlock]:
-    """Messages in order, neighbours that are equal as one block."""
-    blocks: list[DiffBlock] = []
-    for equal, group in groupby(messages, _is_equal):
-        run = tuple(group)
-        blocks += [DiffBlock(run)] if equal else [DiffBlock((one,)) for one in run]
-    return blocks
-
-
-def _is_equal(messages: ComparedMessages) -> bool:
-    return messages.type == "unchanged" and not messages.note
-
-
 class DiffRows:
     """All rows of a comparison. How many each block has is known; they are made when they are looked at: those of two
     long sessions are hundreds of thousands."""
 
-    def __init__(self, blocks: Sequence[DiffBlock], width: int, opened: Collection[int]) -> None:
+    def __init__(self, blocks: DiffBlocks, width: int, opened: Collection[int]) -> None:
         """`opened` are the blocks that are shown in full: equal runs unfolded, long messages uncut."""
         self._blocks = blocks
         self._width = width
@@ -140,16 +152,16 @@ class DiffRows:
         return self._starts[block]
 
     def _made(self, index: int) -> Iterator[AnyRow]:
-        block, is_open = self._blocks[index], index in self._opened
-        if block.is_equal:
+        is_equal, is_open = self._blocks.is_equal(index), index in self._opened
+        if is_equal:
             mark = "▾" if is_open else "⋯"
-            yield DiffRow(index, "fold", [(f"{mark} {len(block.messages):,} equal", False)], None)
+            yield DiffRow(index, "fold", [(f"{mark} {len(self._blocks.span(index)):,} equal", False)], None)
             if not is_open:
                 return
         # A run that was unfolded may hold thousands: there each is cut.
-        everything = is_open and not block.is_equal
+        everything = is_open and not is_equal
         marks = {"removal": "-", "addition": "+", "modification": "~"}
-        for messages in block.messages:
+        for messages in self._blocks.messages(index):
             mark = marks.get(messages.type, "~" if messages.note else " ")
             # Two columns are the mark's, and three stand between the sides.
             if self._width < _NARROW:

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from textual.geometry import Size
 
 from hermes_tui.cells import width_of
-from hermes_tui.sessions.diff.shown import ShownDiff
+from hermes_tui.sessions.diff.shown import ComparedSessions, ShownDiff
 from hermes_tui.tui.keymap import bindings
-from hermes_tui.tui.widgets.diff.rows import AnyRow, DiffBlock, DiffRow, DiffRows, blocks_of, use_rows
+from hermes_tui.tui.widgets.diff.rows import AnyRow, DiffBlocks, DiffRow, DiffRows, use_rows
 from hermes_tui.tui.widgets.diff.texts import Piece
 from hermes_tui.tui.widgets.styled import FoldedRows, Part
 
@@ -27,7 +27,7 @@ class DiffView(FoldedRows, can_focus=True, inherit_bindings=False):
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002
         super().__init__(id=id)
         self._diff: ShownDiff | None = None
-        self._blocks: list[DiffBlock] = []
+        self._blocks = DiffBlocks(ComparedSessions(()))
         self._opened: set[int] = set()
         self._rows: DiffRows | list[DiffRow] = []
         self.cursor = 0
@@ -54,20 +54,20 @@ class DiffView(FoldedRows, can_focus=True, inherit_bindings=False):
     @property
     def place(self) -> tuple[int, int]:
         """(which change the cursor is on or behind, how many there are); 0 before the first."""
-        changes = [index for index, block in enumerate(self._blocks) if not block.is_equal]
+        changes = list(self._blocks.changes)
         here = self._rows[self.cursor].block if self._rows else -1
         return sum(index <= here for index in changes), len(changes)
 
     def show(self, diff: ShownDiff) -> None:
         """Show a comparison, the cursor on its first change."""
         self._diff = diff
-        self._blocks = blocks_of(diff.messages)
+        self._blocks = DiffBlocks(diff.messages)
         self._opened.clear()
-        self.note = "Neither session has a message." if not self._blocks else ""
+        self.note = "" if len(self._blocks) else "Neither session has a message."
         self._lay()
         # So that a change in the first row is ahead of it, too.
         self.cursor = -1
-        if any(not block.is_equal for block in self._blocks):
+        if any(True for _ in self._blocks.changes):
             self.action_change(1)
         else:
             self.go(0)
@@ -107,7 +107,7 @@ class DiffView(FoldedRows, can_focus=True, inherit_bindings=False):
     def action_change(self, step: int) -> None:
         """To the next (1) or this or the previous (-1) change."""
         if isinstance(self._rows, DiffRows):
-            places = [self._first_of(index) for index, block in enumerate(self._blocks) if not block.is_equal]
+            places = list(map(self._first_of, self._blocks.changes))
         else:
             places = [at for at, row in enumerate(self._rows) if row.kind == "text" and row.mark != " "]
         ahead = [at for at in places if (at > self.cursor if step > 0 else at < self.cursor)]
@@ -129,7 +129,7 @@ class DiffView(FoldedRows, can_focus=True, inherit_bindings=False):
             self.notify("There is nothing to open here.")
             return
         cut = any(other.kind == "more" for other in self._rows.of(row.block))
-        if not (self._blocks[row.block].is_equal or cut or row.block in self._opened):
+        if not (self._blocks.is_equal(row.block) or cut or row.block in self._opened):
             self.notify("All of it is shown.")
             return
         self._opened ^= {row.block}
@@ -141,7 +141,7 @@ class DiffView(FoldedRows, can_focus=True, inherit_bindings=False):
 
     def action_fold_all(self) -> None:
         """Unfold every equal run, or fold all."""
-        equal = {index for index, block in enumerate(self._blocks) if block.is_equal}
+        equal = {*range(len(self._blocks))} - {*self._blocks.changes}
         if self._shows_uses or not equal:
             self.notify("There is no equal run of messages here to open.")
             return

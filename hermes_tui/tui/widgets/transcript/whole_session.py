@@ -27,6 +27,8 @@ class WholeSession:
             async for some in opened.every_branch():
                 yield some
                 del some  # before the next are read
+                if opened is not self._pane.opened:
+                    break
             return
         if opened.transcript is None or (opened.view.complete and not opened.is_cut):
             yield 1.0, opened.messages

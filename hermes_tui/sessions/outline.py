@@ -12,7 +12,7 @@ from hermes_tui.display import compact
 from hermes_tui.sessions.calls.arguments import target
 from hermes_tui.sessions.calls.edits import edits, is_untold_edit
 from hermes_tui.sessions.landmarks import calls_of, is_landmark
-from session_adapters.growing.columns import RowsInColumns
+from session_adapters.growing.columns import InColumns
 from session_adapters.growing.ids import Ids
 from session_adapters.model import Message
 from session_adapters.times import from_epoch
@@ -36,7 +36,7 @@ class OutlineEntry(NamedTuple):
     """One line, safe for a terminal."""
 
 
-class Outline(RowsInColumns[OutlineEntry]):
+class Outline(InColumns[OutlineEntry]):
     """The places of a session that is read part by part. In columns: a long one has many thousands, and as objects
     they would be made and let go of each time that somebody looks at them."""
 
@@ -60,13 +60,8 @@ class Outline(RowsInColumns[OutlineEntry]):
     def __len__(self) -> int:
         return len(self._times)
 
-    @property
-    def places(self) -> range:
-        """See `RowsInColumns.places`."""
-        return range(len(self))
-
     def row(self, at: int) -> OutlineEntry:
-        """See `RowsInColumns.row`."""
+        """See `InColumns.row`."""
         call, time = self._calls[at], self._times[at]
         return OutlineEntry(
             self._ids[at],

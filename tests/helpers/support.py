@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import gc
+import tracemalloc
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from session_adapters.attachments.made import keeping
 from session_adapters.model import Message
 
-__all__ = ["PATIENCE", "REPOSITORY", "STORES", "attached_bytes"]
+__all__ = ["PATIENCE", "REPOSITORY", "STORES", "attached_bytes", "peak_of"]
 
 REPOSITORY = Path(__file__).parents[2]
 
@@ -24,3 +26,14 @@ def attached_bytes(read: Callable[[], Sequence[Message]]) -> list[bytes | None]:
     wanted = {one for message in read() for one in message.attachments}
     with keeping(wanted) as kept:
         return [kept.take(one) for message in read() for one in message.attachments]
+
+
+def peak_of(read: Callable[[], object]) -> int:
+    """Bytes that it takes at one moment, as far as Python hands them out."""
+    gc.collect()
+    tracemalloc.start()
+    try:
+        read()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()

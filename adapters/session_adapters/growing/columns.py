@@ -1,4 +1,4 @@
-"""Rows of a database in columns."""
+"""Many things of one kind in columns."""
 
 from __future__ import annotations
 
@@ -6,17 +6,15 @@ from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from typing import TypeVar, overload
 
-__all__ = ["RowsInColumns"]
+__all__ = ["InColumns", "RowsInColumns"]
 
 R = TypeVar("R")
 
 
-class RowsInColumns(Sequence[R]):
-    """The rows of a session without what is in them, each made when it is asked for. As objects 7,000 are three
-    megabytes, made and let go of whenever somebody looks at all of them, and what is made meanwhile stands between
-    them: the room is not given back.
-
-    They are put in as a database gives them, the last one first, where `places` says nothing else."""
+class InColumns(Sequence[R]):
+    """What there is of a session, each made when it is asked for. As objects 7,000 are three megabytes, made and let
+    go of whenever somebody looks at all of them, and what is made meanwhile stands between them: the room is not
+    given back."""
 
     @abstractmethod
     def __len__(self) -> int:
@@ -29,7 +27,7 @@ class RowsInColumns(Sequence[R]):
     @property
     def places(self) -> range:
         """For each in the order of the session, how many were put in before it."""
-        return range(len(self) - 1, -1, -1)
+        return range(len(self))
 
     @overload
     def __getitem__(self, index: int) -> R: ...
@@ -43,3 +41,12 @@ class RowsInColumns(Sequence[R]):
 
     def __iter__(self) -> Iterator[R]:
         return map(self.row, self.places)
+
+
+class RowsInColumns(InColumns[R]):
+    """Rows of a database without their texts. They are put in as it gives them, the last one first."""
+
+    @property
+    def places(self) -> range:
+        """See `InColumns.places`."""
+        return range(len(self) - 1, -1, -1)

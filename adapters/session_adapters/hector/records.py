@@ -72,7 +72,7 @@ class HectorMarks(RowsInColumns[HectorMark]):
         return len(self._roles)
 
     def row(self, at: int) -> HectorMark:
-        """See `RowsInColumns.row`."""
+        """See `InColumns.row`."""
         place = self._others[at] if at in self._others else self._numbers[at]
         said = self._ids[at], self._roles[at], self._authors[at], self._sizes[at]
         return HectorMark(place, *said, self._times[at] or None)

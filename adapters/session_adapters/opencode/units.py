@@ -125,7 +125,7 @@ class OpenCodeUnits(RowsInColumns[OpenCodeUnit]):
         return len(self._kinds)
 
     def row(self, at: int) -> OpenCodeUnit:
-        """See `RowsInColumns.row`."""
+        """See `InColumns.row`."""
         numbers = self._numbers[at * _NUMBERS : (at + 1) * _NUMBERS]
         created, *stamp = [None if number != number else number for number in numbers]
         rewound, inherited = bool(self._rewound[at]), bool(self._inherited[at])

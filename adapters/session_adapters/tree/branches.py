@@ -11,13 +11,13 @@ from session_adapters.times import from_epoch
 from session_adapters.transcript import Branch
 from session_adapters.tree.file import TreeStore
 
-__all__ = ["listed"]
+__all__ = ["list_branches"]
 
 _NOWHERE = -1
 """The place of a node that is not on the shown branch."""
 
 
-def listed(
+def list_branches(
     file: TreeStore, path: Sequence[int], start: int, first: Sequence[int], messages: int
 ) -> tuple[Branch, ...]:
     """See `Transcript.branches`; none where there is one. `path` is the shown one, of which so many `messages` are

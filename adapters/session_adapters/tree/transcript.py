@@ -14,7 +14,7 @@ from session_adapters.attachments.outside import blob_path
 from session_adapters.model import Attachment, Message
 from session_adapters.reading.damaged_places import reading_session, reason_of
 from session_adapters.transcript import PAGE, Branch, Change, Transcript, first_difference, part_of
-from session_adapters.tree.branches import listed
+from session_adapters.tree.branches import list_branches
 from session_adapters.tree.builder import TreeBuilder
 from session_adapters.tree.file import Shown, TreeFile, TreeStore
 from session_adapters.tree.messages import SUMMARY
@@ -247,7 +247,10 @@ class TreeTranscript(Transcript):
         """See `Transcript.branches`. A session with one branch has none to choose from."""
         state = (len(self.file.tree), self._pinned, self._start, self._stop, len(self.messages))
         if self._branches is None or self._branches[0] != state:
-            self._branches = (state, listed(self.file, self._path, self._start, self._first, len(self.messages)))
+            self._branches = (
+                state,
+                list_branches(self.file, self._path, self._start, self._first, len(self.messages)),
+            )
         return self._branches[1]
 
     def branch_of(self, message_id: str) -> str | None:
@@ -276,7 +279,7 @@ class TreeTranscript(Transcript):
         """See `Transcript.every_branch`. Raises `OSError`."""
         file, at = self.file, 0
         tree, spots = file.tree, file.spots
-        said = array("q", (at for at, spoken in enumerate(tree.nodes.spoken) if spoken and tree.counts(at)))
+        said = array("q", (node for node, spoken in enumerate(tree.nodes.spoken) if spoken and tree.counts(node)))
         with file.reading() as shown:
             while at < len(said):
                 some = part_of(

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from hermes_tui.sessions.diff.model import Change, DiffOperation, SessionDiff
 from hermes_tui.sessions.diff.text import compared_texts, note_of
-from session_adapters.growing.columns import RowsInColumns
+from session_adapters.growing.columns import InColumns
 from session_adapters.growing.ids import Ids
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ class ComparedMessages(NamedTuple):
     """What is different where the words are not."""
 
 
-class ComparedSessions(RowsInColumns[ComparedMessages]):
+class ComparedSessions(InColumns[ComparedMessages]):
     """All operations, in their order."""
 
     def __init__(self, operations: Iterable[DiffOperation]) -> None:
@@ -59,13 +59,8 @@ class ComparedSessions(RowsInColumns[ComparedMessages]):
     def __len__(self) -> int:
         return len(self._changes)
 
-    @property
-    def places(self) -> range:
-        """See `RowsInColumns.places`."""
-        return range(len(self))
-
     def row(self, at: int) -> ComparedMessages:
-        """See `RowsInColumns.row`."""
+        """See `InColumns.row`."""
         there = self._there[at]
         a = self._texts[2 * at] if there & _A else None
         b = a if there & _ALIKE else self._texts[2 * at + 1] if there & _B else None

@@ -102,7 +102,8 @@ async def test_what_is_called_so_comes_first(program: Program, claude_home: Clau
         await pilot.press("colon")
         await until(pilot, lambda: isinstance(pilot.app.screen, Palette))
         await pilot.press(*"export")
-        found = [one.title for one in pilot.app.screen.query_one(FoundRows).found]
+        rows = pilot.app.screen.query_one(FoundRows)
+        found = [rows.item(at).title for at in range(rows.count)]
         assert found[0] == "Export" and "mark" in " ".join(found[1:]).lower()
         await pilot.press(*" xyz")
         await until(pilot, lambda: "No command has all these words." in screen_text(pilot))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import gc
-import tracemalloc
 from collections.abc import Callable, Iterator
 from itertools import count
 from pathlib import Path
@@ -21,6 +19,7 @@ from session_adapters.model import Message
 from session_adapters.reading import bounds
 from session_adapters.reading.files import METER
 from session_adapters.transcript import Transcript, part_of
+from support import peak_of
 
 PART = 20_000
 FILLER = 300
@@ -320,13 +319,10 @@ def test_a_page_takes_no_more_where_the_session_is_long(agent: str, tmp_path: Pa
     def peak(turns: int) -> int:
         """Of the first look after the session has grown by so many."""
         talk.add(turns)
-        gc.collect()
-        tracemalloc.start()
-        try:
-            assert talk.open().earlier()
-            return tracemalloc.get_traced_memory()[1]
-        finally:
-            tracemalloc.stop()
+        more: list[int] = []
+        taken = peak_of(lambda: more.append(talk.open().earlier()))
+        assert more[0]
+        return taken
 
     peak(100)  # what is made once
     # The least of three, each after it has grown: tracemalloc counts what other threads take meanwhile, too.
@@ -341,14 +337,10 @@ def test_a_jump_to_the_top_holds_no_object_for_each_message(agent: str, tmp_path
 
     def peak(turns: int) -> int:
         talk.add(turns)
-        end = talk.open()
-        gc.collect()
-        tracemalloc.start()
-        try:
-            assert end.part(0) is not None
-            return tracemalloc.get_traced_memory()[1]
-        finally:
-            tracemalloc.stop()
+        end, parts = talk.open(), list[Transcript | None]()
+        taken = peak_of(lambda: parts.append(end.part(0)))
+        assert parts[0] is not None
+        return taken
 
     peak(600)  # what is made once
     short, messages = peak(1), len(talk.whole())
@@ -372,16 +364,7 @@ def test_a_part_is_let_go_of_before_the_next_is_read(
             seen += len(messages)
             del messages
 
-    def peak(read: Callable[[], object]) -> int:
-        gc.collect()
-        tracemalloc.start()
-        try:
-            read()
-            return tracemalloc.get_traced_memory()[1]
-        finally:
-            tracemalloc.stop()
-
-    peak(lambda: talk.open().part(0))  # what is made once
-    one, every = peak(lambda: talk.open().part(0)), peak(all_of_it)
+    peak_of(lambda: talk.open().part(0))  # what is made once
+    one, every = peak_of(lambda: talk.open().part(0)), peak_of(all_of_it)
     assert seen == len(talk.whole())
     assert every < 1.3 * one

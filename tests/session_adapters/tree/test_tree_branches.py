@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import gc
 import json
-import tracemalloc
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -14,6 +11,7 @@ from long_talks import TALKS, TURN
 from plain_trees import records
 from session_adapters import transcript
 from session_adapters.transcript import Transcript
+from support import peak_of
 
 TURNS = 900
 FAILING = {3, 700}
@@ -29,16 +27,6 @@ def opened(request: pytest.FixtureRequest, tmp_path: Path) -> Transcript:
     with Path(talk.open().path).open("a") as file:
         file.write(json.dumps(entry) + "\n")
     return talk.open()
-
-
-def peak(read: Callable[[], object]) -> int:
-    gc.collect()
-    tracemalloc.start()
-    try:
-        read()
-        return tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
 
 
 def test_each_message_comes_once_in_the_order_of_the_file(opened: Transcript) -> None:
@@ -58,8 +46,8 @@ def test_they_take_no_more_than_a_part(opened: Transcript) -> None:
         for _, messages in opened.every_branch():
             del messages
 
-    kept = peak(lambda: [messages for _, messages in opened.every_branch()])
-    assert peak(all_of_it) < kept / 2 < 5 * transcript.PART
+    kept = peak_of(lambda: [messages for _, messages in opened.every_branch()])
+    assert peak_of(all_of_it) < kept / 2 < 5 * transcript.PART
 
 
 def test_which_there_are_is_told_without_an_object_for_each_node(opened: Transcript) -> None:
@@ -70,4 +58,4 @@ def test_which_there_are_is_told_without_an_object_for_each_node(opened: Transcr
     assert left.preview.startswith("Prompt 11") and shown.preview == "Once more, from there"
     assert opened.branch_of(f"{20 * TURN:08x}") == left.leaf_id
     opened.switch(left.leaf_id)
-    assert peak(lambda: opened.branches) < 60 * TURNS * TURN
+    assert peak_of(lambda: opened.branches) < 60 * TURNS * TURN

@@ -52,11 +52,6 @@ class FoundRows(RowView, Generic[Item], can_focus=False, inherit_bindings=False)
         """How many match."""
         return len(self.places)
 
-    @property
-    def found(self) -> list[Item]:
-        """Those that match."""
-        return [self.items[place] for place in self.places]
-
     def item(self, at: int) -> Item:
         """The one that is shown there."""
         return self.items[self.places[at]]

@@ -75,6 +75,7 @@ def next_match(transcript: Transcript, within: Within, step: int, above: Sequenc
                 if (shown := order.get(message.id, -1)) >= lowest and shown >= 0:
                     lowest, left = shown, at
             number += len(messages)
+            del messages  # before the next are read
     except OSError:
         return None  # following the file says that it is gone
     if left is None:  # up from the end

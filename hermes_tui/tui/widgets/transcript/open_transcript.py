@@ -222,6 +222,7 @@ class OpenTranscript:
         some = self._open.every_branch()
         while (read := await self._next_of(some)) is not None:
             yield read
+            del read  # before the next is read
 
     @_to_its_end
     async def _next_of(

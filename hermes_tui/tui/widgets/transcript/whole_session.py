@@ -36,6 +36,7 @@ class WholeSession:
         stream = opened.transcript.stream()
         while stream is not None and (read := await in_thread(next, stream, None)) is not None:
             yield read
+            del read  # before the next is read
         part = await opened.look_beside(0) if stream is None else None
         if stream is None and part is None:
             # Its store gives no parts: what is above is loaded.

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -82,9 +83,10 @@ def _third_party() -> dict[str, EntryPoint]:
     return {entry.name: entry for entry in entry_points(group=GROUP) if entry.name not in BUILT_IN}
 
 
+@cache
 def _may_announce(folder: Path) -> bool:
-    """Whether a distribution installed in `folder` may have adapters. Most machines have no such one, and to be told
-    so by `importlib.metadata`, which brings a mail parser along, takes 30 ms and 2 MB."""
+    """Whether a distribution installed in `folder` may have adapters, as it was when first asked. Most machines have
+    no such one, and to be told so by `importlib.metadata`, which brings a mail parser along, takes 30 ms and 2 MB."""
     if folder.suffix == ".egg" or folder.is_file():
         return True  # an archive: let it be looked into
     return any(map(_names_group, folder.glob("*.*-info/entry_points.txt")))

@@ -171,7 +171,7 @@ class RealGateway:
             self._process = subprocess.Popen(
                 command,
                 env={
-                    "PATH": os.environ["PATH"],
+                    "PATH": os.defpath,  # it asks Python and pip for versions: a version manager's scripts are slow
                     "HOME": str(self.home),
                     "HERMES_HOME": str(self.store),
                     "LC_ALL": "C.UTF-8",

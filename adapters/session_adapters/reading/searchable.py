@@ -18,7 +18,6 @@ from msgspec.structs import replace
 
 from session_adapters.model import Message
 from session_adapters.tool_names import NOTHING, ToolNames, names_of, of_call
-from session_adapters.transcript import Transcript
 
 __all__ = [
     "PagedTexts",
@@ -26,7 +25,6 @@ __all__ = [
     "SessionTexts",
     "Text",
     "TextReader",
-    "along",
     "flat",
     "mark_of",
     "news_of",
@@ -218,20 +216,6 @@ class PagedTexts:
             for call in message.tool_calls:
                 names = text.names if alone else of_call(call)
                 self._called[call.tool_call_id] = self._named.setdefault(names, names)
-
-
-def along(transcript: Transcript, message_id: str) -> list[Message] | None:
-    """All messages of another branch, the one that a message is on; those that the agent's own does not have are
-    marked. None where there is no such branch."""
-    leaf_id = transcript.branch_of(message_id)
-    if leaf_id is None:
-        return None
-    transcript.switch(leaf_id)
-    while not transcript.complete and transcript.earlier():
-        pass
-    parting = next((branch.first for branch in transcript.branches if branch.active), 0) or 0
-    messages = transcript.messages
-    return [*messages[:parting], *(replace(message, visibility="branch") for message in messages[parting:])]
 
 
 def flat(value: Any) -> str:

@@ -9,13 +9,22 @@ from typing import Any, NamedTuple
 from hermes_tui.sessions.lineage import lineage_of
 from hermes_tui.sessions.query.query import Query
 from hermes_tui.sessions.scan import Wanted, scan
-from hermes_tui.sessions.search.excerpt import bookends, name_of, seen_in, snippet, spoken, text_of, window_around
+from hermes_tui.sessions.search.excerpt import (
+    bookends,
+    find_around,
+    name_of,
+    seen_in,
+    snippet,
+    spoken,
+    text_of,
+    window_around,
+)
 from hermes_tui.sessions.search.grouping import FoundConversation, FoundPart
 from hermes_tui.sessions.search.model import Match, Result, ResultLine, SearchOptions, facts_of
 from hermes_tui.sessions.search.stores import CatalogueStores, by_age
 from session_adapters.base import SessionMissing, SessionUnreadable
 from session_adapters.model import Message, Problem, SessionSummary
-from session_adapters.reading.searchable import Text, along
+from session_adapters.reading.searchable import Text
 from session_adapters.transcript import Transcript
 
 __all__ = [
@@ -75,7 +84,7 @@ class Located(NamedTuple):
     """The part of the conversation."""
     match: Match | None
     around: Sequence[Message]
-    """The messages among which the match is."""
+    """The messages among which the match is; none where it is in a title, or not there any more."""
     at: int | None
     """Which of them it is."""
     text: Text | None
@@ -92,8 +101,9 @@ def locate(
     conversation: FoundConversation,
     problems: list[Problem],
     part: FoundPart | None = None,
+    size: int = WINDOW,
 ) -> Located:
-    """Read the conversation where `part`, or that which fits best, was found."""
+    """Read the conversation where `part`, or that which fits best, was found, and `size` messages on each side."""
     # Where messages have no ids, an index only tells that there are some: look where.
     places = (found for one in conversation.parts.values() for found in one.places)
     if any(found.key[0] == "" and found.field != "title" for found in places):
@@ -104,7 +114,7 @@ def locate(
     parts = lineage_of(summary, stores.conversation(summary))  # how a fork ended is not how this ended
     first = _beginning(opened if parts[0] == summary else _open(stores, parts[0], problems))
     last = _ending(opened if parts[-1] == summary else _open(stores, parts[-1], problems))
-    around, at = _around(opened, match)
+    around, at = _around(opened, match, size)
     text = text_of(around, summary.session_id, at) if at is not None else None
     return Located(summary, match, around, at, text, first, last)
 
@@ -275,20 +285,17 @@ def _ending(opened: Transcript | None) -> Sequence[Message]:
     return list(opened.messages)
 
 
-def _around(opened: Transcript | None, match: Match | None) -> tuple[Sequence[Message], int | None]:
-    """The messages among which a match is, with `WINDOW` before it, and which of them it is; along its branch."""
-    if opened is None:
+def _around(opened: Transcript | None, match: Match | None, size: int) -> tuple[Sequence[Message], int | None]:
+    """The messages among which a match is, with `size` before and behind it, and which of them it is; along its
+    branch."""
+    if opened is None or match is None:
         return (), None
-    if match is not None and match.visibility == "branch":
-        found = along(opened, match.message_id)
-        if found is not None:
-            return found, _place(found, match)
-    while match is not None and not opened.complete:
-        at = _place(opened.messages, match)
-        if (at is not None and at >= WINDOW) or not opened.earlier():
-            break
-    messages = list(opened.messages)
-    return messages, _place(messages, match) if match is not None else None
+    while not match.message_id and not opened.complete and opened.earlier():
+        pass  # by its number from the beginning
+    at = _place(opened.messages, match) if opened.complete else None
+    if at is not None or not match.message_id:
+        return opened.messages, at
+    return find_around(opened, match.message_id, size) or ((), None)
 
 
 def _place(messages: Sequence[Message], match: Match) -> int | None:

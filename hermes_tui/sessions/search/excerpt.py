@@ -6,7 +6,9 @@ Format: spec 003, «bookends».
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+
+from msgspec.structs import replace
 
 from hermes_tui.display import safe
 from hermes_tui.errors import ValidationError
@@ -15,12 +17,13 @@ from hermes_tui.sessions.query.tree import TextUnit
 from hermes_tui.sessions.search.model import Match, MessageWindow, ResultLine
 from hermes_tui.sessions.words import Span
 from session_adapters.model import Message
-from session_adapters.reading.searchable import Text, along, flat, texts_of
+from session_adapters.reading.searchable import Text, flat, texts_of
 from session_adapters.text import cut, scrub
 from session_adapters.transcript import Transcript
 
 __all__ = [
     "LINE_LENGTH",
+    "find_around",
     "line",
     "messages_around",
     "name_of",
@@ -129,26 +132,69 @@ def bookends(messages: Sequence[Message], number: int = 3) -> tuple[tuple[Result
 
 def messages_around(transcript: Transcript, message_id: str, size: int) -> tuple[Sequence[Message], int]:
     """Messages of a session and which of them is the one of that id (empty: the last), with at least `size` before
-    it where there are so many: a page from the end is read, and more only where that does not hold the message.
-    Raises `ValidationError` for one that is not there."""
-    while True:
-        messages = transcript.messages
-        at = _index_of(messages, message_id, whole=transcript.complete)
-        if transcript.complete or (at is not None and at >= size):
-            break
-        if not transcript.earlier() and not transcript.complete:
-            break  # it cannot be read any further
-    if at is None and (aside := along(transcript, message_id)):
-        messages, at = aside, _index_of(aside, message_id, whole=True)
-    if at is None:
+    it and behind it where there are so many. Of what is not loaded a part is read at a time, from the end up to the
+    message, and no other part is kept. Raises `ValidationError` for a message that is not there."""
+    found = find_around(transcript, message_id, size)
+    if found is None:
         of = f"{transcript.agent} session {transcript.session_id!r}"
-        if not messages:
+        if transcript.complete and not transcript.messages:
             raise ValidationError(f"{of} has no messages")
         raise ValidationError(
             f"{of} has no message {message_id!r}; `hermes-tui sessions search --json` and"
             " `sessions show --format json` name them"
         )
-    return messages, at
+    return found
+
+
+def find_around(transcript: Transcript, message_id: str, size: int) -> tuple[Sequence[Message], int] | None:
+    """As `messages_around`, also along another branch, of which what only that has is marked; None where the message
+    is not there."""
+    while message_id.startswith("#") and not transcript.complete and transcript.earlier():
+        pass  # a number from the beginning
+    found = _on_branch(transcript, message_id, size, _messages_of)
+    if found is None and (leaf_id := transcript.branch_of(message_id)) is not None:
+        transcript.switch(leaf_id)
+        found = _on_branch(transcript, message_id, size, _marked_apart)
+    return found
+
+
+def _on_branch(
+    transcript: Transcript, message_id: str, size: int, read: Callable[[Transcript], Sequence[Message]]
+) -> tuple[Sequence[Message], int] | None:
+    parts = _upwards(transcript, read)
+    behind: list[Message] = []
+    for messages in parts:
+        if (at := _index_of(messages, message_id, whole=transcript.complete)) is not None:
+            break
+        behind = [*messages[: size + 1], *behind][: size + 1]  # one more says that the session goes on
+    else:
+        return None
+    found = [*messages, *behind]
+    while at < size and (above := next(parts, None)) is not None:
+        found, at = [*above, *found], at + len(above)
+    return found, at
+
+
+def _upwards(transcript: Transcript, read: Callable[[Transcript], Sequence[Message]]) -> Iterator[Sequence[Message]]:
+    """What is loaded, then what stands before it, a part at a time; where no part can be read alone all is loaded."""
+    yield read(transcript)
+    part = transcript
+    while not part.complete and (above := part.part(-1)) is not None:
+        part = above
+        yield read(part)
+    while part is transcript and not part.complete and (more := part.earlier()):
+        yield read(part)[:more]
+
+
+def _messages_of(part: Transcript) -> Sequence[Message]:
+    return part.messages
+
+
+def _marked_apart(part: Transcript) -> Sequence[Message]:
+    """The messages of a part, those marked that the branch on which the agent goes on does not have."""
+    parting = next((branch.first for branch in part.branches if branch.active), 0) or 0
+    apart = (replace(message, visibility="branch") for message in part.messages[parting:])
+    return [*part.messages[:parting], *apart]
 
 
 def _index_of(messages: Sequence[Message], message_id: str, *, whole: bool) -> int | None:

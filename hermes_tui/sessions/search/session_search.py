@@ -117,7 +117,7 @@ def session_search(
         return DiscoveredSessions()
     stores, asked, ranking = answer
     wide = WINDOW if window is None else window
-    located = [locate(stores, asked, one, ranking.problems) for one in ranking.chosen]
+    located = [locate(stores, asked, one, ranking.problems, size=wide) for one in ranking.chosen]
     size, ends = shown.shape_of(located, wide)
     return DiscoveredSessions(
         results=tuple(

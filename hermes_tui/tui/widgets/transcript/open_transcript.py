@@ -26,7 +26,7 @@ __all__ = ["EarlierUnreadable", "OpenTranscript", "TranscriptHost"]
 P = ParamSpec("P")
 T = TypeVar("T")
 
-_MOST = 1_000_000
+_MOST = 250_000
 """Characters, roughly, that are kept of what came after a session was opened and of what was read above its end."""
 _EACH = 500
 """Characters that a message or a call takes besides its texts."""

@@ -276,7 +276,7 @@ class JsonlTranscript(Transcript, Generic[B]):
     def seek(self, message_id: str, size: int) -> bool:
         """Be what stands around a message: at least `size` messages before and after it, or all there are, none of
         which a later line changes. False where that cannot be told, and then this is of no use any more."""
-        span, start = AROUND, -1
+        span, start, size = AROUND, -1, size + 1  # one more says whether it goes on
         with suppress(OSError), open_file(self.path) as fd:
             end = os.fstat(fd).st_size
             place = place_of(fd, message_id, end)

@@ -166,11 +166,12 @@ def _on_branch(
     for messages in parts:
         if (at := _index_of(messages, message_id, whole=transcript.complete)) is not None:
             break
-        behind = [*messages[: size + 1], *behind][: size + 1]  # one more says that the session goes on
+        behind = [*messages[: size + 1], *behind][: size + 1]  # one more says whether it goes on
+        messages = ()  # let go of before the next are read
     else:
         return None
     found = [*messages, *behind]
-    while at < size and (above := next(parts, None)) is not None:
+    while at <= size and (above := next(parts, None)) is not None:
         found, at = [*above, *found], at + len(above)
     return found, at
 
@@ -182,6 +183,7 @@ def _upwards(transcript: Transcript, read: Callable[[Transcript], Sequence[Messa
     while not part.complete and (above := part.part(-1)) is not None:
         part = above
         yield read(part)
+        part.let_go()  # before the next is read
     while part is transcript and not part.complete and (more := part.earlier()):
         yield read(part)[:more]
 

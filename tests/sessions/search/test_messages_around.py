@@ -1,0 +1,93 @@
+"""The messages around one that is far above: as in the whole session, of which a part is read at a time."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from chances import TIMES, chance
+from hermes_tui.errors import ValidationError
+from hermes_tui.sessions.search.excerpt import find_around, messages_around, window_around
+from long_talks import TALKS, TURN, Talk
+from session_adapters import transcript
+from session_adapters.growing import jsonl_adapter
+from session_adapters.growing.jsonl_adapter import JsonlAdapter
+from session_adapters.model import Message
+from session_adapters.transcript import Transcript
+from support import peak_of
+
+PART = 20_000
+SIZES = (0, 1, 7, 40)
+"""Messages on each side; the last is more than a part has."""
+PLACES = 8 * TIMES
+
+
+@pytest.fixture(params=TALKS)
+def talk(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Talk:
+    """A session of 150 turns, of which a part has some ten."""
+    for module in (transcript, jsonl_adapter):
+        monkeypatch.setattr(module, "PART", PART)
+    monkeypatch.setattr(JsonlAdapter, "page", PART)
+    made = TALKS[request.param](tmp_path, failing={3, 70}, filler=300)
+    made.add(150)
+    return made
+
+
+def assert_as_in(whole: list[Message], place: int, size: int, opened: Transcript) -> None:
+    found, at = messages_around(opened, whole[place].id, size)
+    assert window_around(found, at, size) == window_around(whole, place, size), (place, size)
+    first = max(0, place - size)
+    assert found[at - (place - first) : at + size + 1] == whole[first : place + size + 1]
+
+
+def test_they_are_as_in_the_whole(talk: Talk) -> None:
+    whole, dice = talk.whole(), chance(1)
+    edges = (0, 1, 6, 7, 8, len(whole) - 8, len(whole) - 7, len(whole) - 1)
+    for size in SIZES:
+        for place in (*edges, *(dice.randrange(len(whole)) for _ in range(PLACES))):
+            assert_as_in(whole, place, size, talk.open())
+
+
+def test_what_is_nowhere_is_said(talk: Talk) -> None:
+    with pytest.raises(ValidationError, match=r"has no message 'nowhere'; .* name them"):
+        messages_around(talk.open(), "nowhere", 3)
+
+
+@pytest.mark.parametrize("agent", TALKS)
+def test_they_take_no_more_than_two_parts(agent: str, tmp_path: Path) -> None:
+    """The preview of a search made 170,000 objects for a match at the top of 5,600 messages."""
+    talk = TALKS[agent](tmp_path, filler=1000)
+    talk.add(2_000)
+    whole = talk.whole()
+    found: list[object] = []
+    taken = peak_of(lambda: found.append(messages_around(talk.open(), whole[3].id, 5)))
+    assert taken < 2 * peak_of(lambda: found.append(talk.open().part(-1)))
+    assert taken < peak_of(talk.whole) / 2
+
+
+@pytest.mark.parametrize("agent", ["pi", "omp"])
+def test_another_branch_is_marked_where_it_is_apart(
+    agent: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(transcript, "PART", PART)
+    talk = TALKS[agent](tmp_path, filler=300)
+    talk.add(200)
+    parting = 100 * TURN + 3
+    message = {"role": "user", "content": "Once more, from there"}
+    entry = {"type": "message", "id": "beef0001", "parentId": f"{parting:08x}", "message": message}
+    with Path(talk.open().path).open("a") as file:
+        file.write(json.dumps(entry) + "\n")
+    left = talk.open()
+    left.switch(f"{200 * TURN - 1:08x}")
+    while left.earlier():
+        pass
+    shared = next(at for at, one in enumerate(left.messages) if one.id == f"{parting:08x}") + 1
+    whole = [one if at < shared else replace(one, visibility="branch") for at, one in enumerate(left.messages)]
+    for size in SIZES:
+        for place in (shared, shared + 1, shared + 30, len(whole) - 1, *range(shared + 50, len(whole), 97)):
+            assert_as_in(whole, place, size, talk.open())
+    opened = talk.open()
+    assert find_around(opened, f"{5 * TURN:08x}", 1) is not None and not opened.branches[0].shown

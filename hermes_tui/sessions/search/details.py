@@ -17,6 +17,7 @@ from hermes_tui.sessions.search.excerpt import (
     snippet,
     spoken,
     text_of,
+    upwards,
     window_around,
 )
 from hermes_tui.sessions.search.grouping import FoundConversation, FoundPart
@@ -277,12 +278,17 @@ def _beginning(opened: Transcript | None) -> Sequence[Message]:
 
 
 def _ending(opened: Transcript | None) -> Sequence[Message]:
-    """The last messages, those that tell how it ended among them."""
+    """The last messages, or those that tell how it ended where these do not."""
     if opened is None:
         return ()
-    while len(spoken(opened.messages)) < _BOOKEND and not opened.complete and opened.earlier():
-        pass
-    return list(opened.messages)
+    if opened.complete or len(spoken(opened.messages)) >= _BOOKEND:
+        return list(opened.messages)
+    found: list[Message] = []
+    for messages in upwards(opened):
+        found = [*(one for one, _ in spoken(messages)), *found]
+        if len(found) >= _BOOKEND:
+            break
+    return found
 
 
 def _around(opened: Transcript | None, match: Match | None, size: int) -> tuple[Sequence[Message], int | None]:

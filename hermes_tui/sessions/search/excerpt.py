@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from operator import attrgetter
 
 from msgspec.structs import replace
 
@@ -32,6 +33,7 @@ __all__ = [
     "snippet",
     "spoken",
     "text_of",
+    "upwards",
     "window_around",
 ]
 
@@ -151,7 +153,7 @@ def find_around(transcript: Transcript, message_id: str, size: int) -> tuple[Seq
     is not there."""
     while message_id.startswith("#") and not transcript.complete and transcript.earlier():
         pass  # a number from the beginning
-    found = _on_branch(transcript, message_id, size, _messages_of)
+    found = _on_branch(transcript, message_id, size)
     if found is None and (leaf_id := transcript.branch_of(message_id)) is not None:
         transcript.switch(leaf_id)
         found = _on_branch(transcript, message_id, size, _marked_apart)
@@ -159,9 +161,12 @@ def find_around(transcript: Transcript, message_id: str, size: int) -> tuple[Seq
 
 
 def _on_branch(
-    transcript: Transcript, message_id: str, size: int, read: Callable[[Transcript], Sequence[Message]]
+    transcript: Transcript,
+    message_id: str,
+    size: int,
+    read: Callable[[Transcript], Sequence[Message]] = attrgetter("messages"),
 ) -> tuple[Sequence[Message], int] | None:
-    parts = _upwards(transcript, read)
+    parts = upwards(transcript, read)
     behind: list[Message] = []
     for messages in parts:
         if (at := _index_of(messages, message_id, whole=transcript.complete)) is not None:
@@ -176,8 +181,11 @@ def _on_branch(
     return found, at
 
 
-def _upwards(transcript: Transcript, read: Callable[[Transcript], Sequence[Message]]) -> Iterator[Sequence[Message]]:
-    """What is loaded, then what stands before it, a part at a time; where no part can be read alone all is loaded."""
+def upwards(
+    transcript: Transcript, read: Callable[[Transcript], Sequence[Message]] = attrgetter("messages")
+) -> Iterator[Sequence[Message]]:
+    """What is loaded, then what stands before it, a part at a time and as `read` gives it; where no part can be read
+    alone all is loaded."""
     yield read(transcript)
     part = transcript
     while not part.complete and (above := part.part(-1)) is not None:
@@ -186,10 +194,6 @@ def _upwards(transcript: Transcript, read: Callable[[Transcript], Sequence[Messa
         part.let_go()  # before the next is read
     while part is transcript and not part.complete and (more := part.earlier()):
         yield read(part)[:more]
-
-
-def _messages_of(part: Transcript) -> Sequence[Message]:
-    return part.messages
 
 
 def _marked_apart(part: Transcript) -> Sequence[Message]:

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from chances import TIMES, chance
 from hermes_tui.errors import ValidationError
+from hermes_tui.sessions.search.details import ends_of
 from hermes_tui.sessions.search.excerpt import find_around, messages_around, window_around
 from long_talks import TALKS, TURN, Talk
 from session_adapters import transcript
@@ -91,3 +92,17 @@ def test_another_branch_is_marked_where_it_is_apart(
             assert_as_in(whole, place, size, talk.open())
     opened = talk.open()
     assert find_around(opened, f"{5 * TURN:08x}", 1) is not None and not opened.branches[0].shown
+
+
+@pytest.mark.parametrize("agent", ["claude", "hermes", "opencode", "pi"])
+def test_how_it_ended_is_told_though_nobody_spoke_for_long(agent: str, tmp_path: Path) -> None:
+    """Work without a word is gone through part by part."""
+    talk = TALKS[agent](tmp_path, filler=1000)
+    talk.add(2)
+    said = talk.said
+    talk.said = lambda turn: ("", said(turn)[1] + "x" * 1000, "x" * 1000, "")  # type: ignore[method-assign]
+    talk.add(1_000)
+    begun, ended = ends_of(talk.open())
+    assert [one.text[:8] for one in begun] == ["Prompt 0", "Answer 0", "Prompt 1"]
+    assert [one.text[:8] for one in ended] == ["Answer 0", "Prompt 1", "Answer 1"]
+    assert peak_of(lambda: ends_of(talk.open())) < 2 * peak_of(lambda: talk.open().part(-1)) < peak_of(talk.whole)

@@ -177,7 +177,7 @@ class Transcript(ABC):
         return other if other.load_part(step) else None
 
     def let_go(self) -> None:
-        """Hold no messages any more: of a part that was looked at, what is behind it can still be read."""
+        """Hold no messages any more: what is before and behind a part that was looked at can still be read."""
         self.messages = []
 
     def load_part(self, step: int) -> bool:

@@ -294,7 +294,7 @@ def _ending(opened: Transcript | None) -> Sequence[Message]:
 def _around(opened: Transcript | None, match: Match | None, size: int) -> tuple[Sequence[Message], int | None]:
     """The messages among which a match is, with `size` before and behind it, and which of them it is; along its
     branch."""
-    if opened is None or match is None:
+    if opened is None or match is None or match.field == "title":
         return (), None
     while not match.message_id and not opened.complete and opened.earlier():
         pass  # by its number from the beginning

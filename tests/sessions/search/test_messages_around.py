@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -10,10 +12,14 @@ from msgspec.structs import replace
 
 from chances import TIMES, chance
 from hermes_tui.errors import ValidationError
+from hermes_tui.sessions.manager import SessionManager
 from hermes_tui.sessions.search.details import ends_of
 from hermes_tui.sessions.search.excerpt import find_around, messages_around, window_around
+from hermes_tui.sessions.search.model import Result
+from indexing import build
 from long_talks import TALKS, TURN, Talk
 from session_adapters import transcript
+from session_adapters.base import Environment
 from session_adapters.growing import jsonl_adapter
 from session_adapters.growing.jsonl_adapter import JsonlAdapter
 from session_adapters.model import Message
@@ -106,3 +112,20 @@ def test_how_it_ended_is_told_though_nobody_spoke_for_long(agent: str, tmp_path:
     assert [one.text[:8] for one in begun] == ["Prompt 0", "Answer 0", "Prompt 1"]
     assert [one.text[:8] for one in ended] == ["Answer 0", "Prompt 1", "Answer 1"]
     assert peak_of(lambda: ends_of(talk.open())) < 2 * peak_of(lambda: talk.open().part(-1)) < peak_of(talk.whole)
+
+
+def test_a_match_in_the_title_alone_reads_the_ends(tmp_path: Path) -> None:
+    """All of the session was read for it, to look where in it that is."""
+    talk = TALKS["opencode"](tmp_path, filler=1000)
+    talk.add(2_000)
+    with closing(sqlite3.connect(talk.open().path)) as database, database:
+        database.execute("UPDATE session SET title = 'Zebra crossing'")
+    manager = SessionManager(Environment(home=tmp_path), cache_dir=tmp_path / "cache", prices={})
+    manager.list("opencode")
+    build(manager.environment, manager.index.path)
+    results: list[Result] = []
+    taken = peak_of(lambda: results.extend(manager.search("zebra crossing")))
+    (found,) = results
+    assert (found.title, found.match_field, found.window) == ("Zebra crossing", "title", None)
+    assert found.start[0].text[:8] == "Prompt 0" and found.end[-1].text[:8] == "Answer 1"
+    assert taken < 3 * peak_of(lambda: talk.open().part(-1)) < peak_of(talk.whole)

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
-from itertools import filterfalse, takewhile
+from itertools import chain, filterfalse, takewhile
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -237,7 +237,7 @@ class Catalogue:
     def entries(self) -> list[cache.CachedSource]:
         """What each source held when it was last looked at, for what else is made of the sources."""
         with self._work:
-            return [entry for state in self._agents.values() for entry in state.entries.values()]
+            return [*chain.from_iterable(state.entries.values() for state in self._agents.values())]
 
     def update(self, counted: Iterable[tuple[cache.CachedSource, cache.CachedSource]]) -> None:
         """Put the second of each pair, of which the calls were read, in the place of the first, if that is still what
@@ -252,8 +252,9 @@ class Catalogue:
         with self._work:
             return self._saved.sums
 
-    def keep(self, sums: bytes) -> Problem | None:
-        """Have this written beside the calls that were read: at once the first time. What is wrong with the place."""
+    def keep(self, sums: Callable[[], bytes]) -> Problem | None:
+        """Have what this gives written beside the calls that were read: at once the first time; it is asked when the
+        file is written. What is wrong with the place."""
         with self._work:
             self._saved.keep(sums)
             self._save_if_due()

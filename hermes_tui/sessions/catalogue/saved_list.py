@@ -33,7 +33,7 @@ class SavedList:
         self._is_outdated = False
         self.problem: Problem | None = None
         """Why nothing could be written."""
-        self._sums: bytes | None = None
+        self._sums: Callable[[], bytes] | None = None
         self._saved_at: float | None = None
 
     @property
@@ -57,12 +57,13 @@ class SavedList:
     @property
     def sums(self) -> bytes:
         """What was last added up of the calls, by this process or an earlier one; see `Catalogue.keep`."""
-        if self._sums is None and self._path is not None:
-            return cache.load_sums(self._path)
-        return self._sums or b""
+        if self._sums is not None:
+            return self._sums()
+        return cache.load_sums(self._path) if self._path is not None else b""
 
-    def keep(self, sums: bytes) -> None:
-        """Have these written beside the calls that were read: at once the first time."""
+    def keep(self, sums: Callable[[], bytes]) -> None:
+        """Have these written beside the calls that were read: at once the first time. They are made when the file is
+        written: for each line that an agent adds they need not be."""
         if self._sums is None:
             self.hurry()
         self._sums, self._is_outdated = sums, True

@@ -107,6 +107,8 @@ class SessionAccount:
         self._agent, self._model = session.agent, session.model
         self._begun = session.created_at.timestamp()
         self._way = _Way().with_(unpacked(calls))
+        self._taken = _Way()
+        """What those tell that were taken in: the others may be gone when more is to be."""
         self._runs = runs
         self._prices = prices
         self._seen = seen
@@ -119,7 +121,7 @@ class SessionAccount:
 
     def goes_on(self, calls: Iterable[CallPack]) -> bool:
         """Whether these are priced as those before, and those before as with these."""
-        return self._way.with_(unpacked(calls)) == self._way
+        return self._taken.with_(unpacked(calls)) == self._way
 
     def copy(self) -> SessionAccount:
         """Another one, which may be given what comes next."""
@@ -192,6 +194,8 @@ class SessionAccount:
     def _once(self, calls: Iterable[Usage]) -> Iterator[Usage]:
         """The first of those that are the same call."""
         for call in calls:
+            if call.usd is not None:
+                self._taken = self._taken.with_((call,))
             if call.key:
                 name = self._name(call)
                 if name in self.met:

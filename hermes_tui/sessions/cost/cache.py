@@ -6,10 +6,8 @@ Any thread may call any method. One adds up at a time, and who asks for what was
 from __future__ import annotations
 
 import hashlib
-import marshal
 import threading
 import time
-from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeVar
 
@@ -21,17 +19,14 @@ from hermes_tui.sessions.adapters import Adapters
 from hermes_tui.sessions.catalogue.cache import CachedSource
 from hermes_tui.sessions.catalogue.catalogue import Catalogue
 from hermes_tui.sessions.catalogue.unreadable import Unreadable
-from hermes_tui.sessions.cost.aggregate import Accounts
 from hermes_tui.sessions.cost.call_reader import CallsQuestion, ask_helper, read_calls
 from hermes_tui.sessions.cost.prices import Prices
 from hermes_tui.sessions.cost.runs import Run, RunIndex, index_files, read_index
-from hermes_tui.sessions.cost.session_book import SessionBook, book_of
-from hermes_tui.sessions.cost.session_sources import CountedAt, counted_at, sources_of
-from hermes_tui.sessions.cost.shared_calls import SharedCalls
-from hermes_tui.sessions.cost.summary import SpendPrices, SpendRow, SpendSummary
+from hermes_tui.sessions.cost.session_books import Listed, SessionBooks
+from hermes_tui.sessions.cost.session_sources import SourcesNow, WatchedSources, counted_at, sources_of
+from hermes_tui.sessions.cost.summary import SpendPrices, SpendSummary
 from hermes_tui.sessions.index.source_state import Key, key_of
-from session_adapters.model import Cost, SessionSummary, unified_id
-from session_adapters.usage import CallPack, Packed
+from session_adapters.model import Cost, SessionSummary
 
 __all__ = ["NOT_TWICE", "CostCache"]
 
@@ -42,7 +37,6 @@ _SUMMARY = msgspec.msgpack.Decoder(SpendSummary)
 _PRICES = msgspec.msgpack.Decoder(SpendPrices)
 NOT_TWICE = 20_000
 """Rows of a sheet that is let go of before there is the next: who asks for it meanwhile waits."""
-_NO_CALLS: tuple[object, Mapping[str, Sequence[CallPack]]] = (None, {})
 S = TypeVar("S", bound=SpendPrices)
 
 
@@ -57,36 +51,19 @@ class CostCache:
         """Held while something is added up."""
         self._sheet: SpendSummary | None = None
         self._prices: Prices | None = None
-        self._books: dict[str, SessionBook] = {}
+        self._sources = WatchedSources()
+        self._books = SessionBooks()
         self._unreadable = Unreadable[Key]()
         """What could not be added up."""
-        self._split = _NO_CALLS
-        """Calls as an entry has them, and by session, while they are added up."""
         self._index = RunIndex()
-        self._shared = SharedCalls()
 
     def refresh(self) -> SpendSummary:
         """The sheet of the sessions as last listed; reads only what changed, as long as the catalogue may."""
         with self._work:
-            entries, sessions = self._listed()
-            runs = self._read_index(sessions)
-            key = self._key(entries, sessions, runs)
-            sheet = self._current(entries, key)
+            sources, sessions, runs = self._look()
+            sheet = self._current(sources, sessions, runs)
             if sheet is None:
-                counted = read_calls(entries, self._adapters, self._catalogue.seconds, self._is_due)
-                changed = [(old, new) for old, new in zip(entries, counted, strict=True) if old is not new]
-                for _, new in changed:
-                    if new.call_problems:
-                        self._unreadable.failed(key_of(new.source), new.source)
-                self._unreadable.keep({key_of(one.source) for one in counted if one.call_problems})
-                self._catalogue.update(changed)
-                key = self._key(counted, sessions, runs) if changed else key
-                before = self.last()
-                if len(before.rows) > NOT_TWICE:
-                    self._sheet = None  # two such are too much
-                    before = replace(before, rows=())
-                sheet = self._sheet = self._kept(self._add_up(counted, sessions, runs, key, before))
-                self._split = _NO_CALLS
+                sheet = self._sheet = self._added_up(self._all_read(sources), sessions, runs)
             return sheet
 
     def some(self, sessions: Sequence[SessionSummary]) -> Mapping[str, Cost | None]:
@@ -102,11 +79,10 @@ class CostCache:
             before = {id(one): old for one, old in zip(counted, wanted, strict=True)}
             there = counted_at(counted, listed)[0]
             costs = {
-                name: self._book(found[name], *at, runs.get(name, ())).cost
+                name: self._books.book(found[name], at, runs.get(name, ()), self.prices).cost
                 for name, at in there.items()
                 if name in found and at[0].counts(at[1])
             }
-            self._split = _NO_CALLS
             # What was read only now is known from here on, and what the sheet says of it is of calls before these.
             stale = {name for name, (entry, own) in there.items() if not before[id(entry)].counts(own)}
             sheet = self.last()
@@ -123,18 +99,20 @@ class CostCache:
                     self._sheet = self._kept(told)
                     return costs
             if any(one is not old for one, old in zip(counted, wanted, strict=True)):  # read anew: kept, too
-                self._catalogue.keep(self._catalogue.sums)
+                sums = self._catalogue.sums
+                self._catalogue.keep(lambda: sums)
             return costs
 
     def current(self) -> SpendSummary | None:
         """The sheet, if nothing has changed since it was made."""
-        entries, sessions = self._listed()
-        return self._current(entries, self._key(entries, sessions, self._read_index(sessions)))
+        return self._current(*self._look())
 
-    def _current(self, entries: Sequence[CachedSource], key: bytes) -> SpendSummary | None:
+    def _current(
+        self, sources: SourcesNow, sessions: Sequence[SessionSummary], runs: RunIndex
+    ) -> SpendSummary | None:
         sheet = self.last()
-        again = any(one.call_problems and self._is_due(one) for one in entries)
-        return sheet if not again and sheet.key == key else None
+        again = any(one.call_problems and self._is_due(one) for one in sources.troubled)
+        return sheet if not again and sheet.key == self._key(sources, sessions, runs) else None
 
     def last(self) -> SpendSummary:
         """The sheet as it was last made, by this process or an earlier one."""
@@ -148,9 +126,10 @@ class CostCache:
     def look_ahead(self) -> None:
         """Have another process read what `refresh` would, and look up the prices, where that takes long: to import
         their list takes 15 MB that a face would keep for weeks."""
-        entries, prices = self._catalogue.entries(), self.prices
+        sources, prices = self._look()[0], self.prices
+        entries: Sequence[CachedSource] = sources.entries
         if self.last().key and self.last().edition == prices.edition:
-            entries = [one for one in entries if not one.is_counted and self._is_due(one)]
+            entries = [one for one in sources.uncounted if self._is_due(one)]
             unread = (one for entry in entries for one in entry.summaries if not entry.counts(one.session_id))
             if sum(one.size for one in unread) <= _QUICK:
                 return
@@ -228,94 +207,63 @@ class CostCache:
             # Damaged, or of another version: all is added up again.
             return decoder.type()
 
-    def _key(self, entries: Iterable[CachedSource], sessions: Sequence[SessionSummary], runs: RunIndex) -> bytes:
+    def _look(self) -> tuple[SourcesNow, tuple[SessionSummary, ...], RunIndex]:
+        entries, sessions = self._listed()
+        return self._sources.look(tuple(entries)), tuple(sessions), self._read_index(sessions)
+
+    def _all_read(self, sources: SourcesNow) -> SourcesNow:
+        """With the calls of all that is to be read, as far as there is time for it."""
+        counted = read_calls(sources.uncounted, self._adapters, self._catalogue.seconds, self._is_due)
+        changed = [(old, new) for old, new in zip(sources.uncounted, counted, strict=True) if old is not new]
+        for _, new in changed:
+            if new.call_problems:
+                self._unreadable.failed(key_of(new.source), new.source)
+        if changed:
+            self._catalogue.update(changed)
+            read = {id(old): new for old, new in changed}
+            sources = self._sources.look(tuple(read.get(id(one), one) for one in sources.entries))
+        self._unreadable.keep({key_of(one.source) for one in sources.troubled if one.call_problems})
+        return sources
+
+    def _key(self, sources: SourcesNow, sessions: Sequence[SessionSummary], runs: RunIndex) -> bytes:
         """Changes with every source and whether its calls are there, with the prices, with the zone that days are
-        counted in, and with what the sessions are to each other."""
+        counted in, and with the number of sessions."""
         digest = hashlib.blake2b(digest_size=16)
         digest.update(repr((len(sessions), self.prices.edition, time.tzname, time.timezone, time.altzone)).encode())
-        digest.update(repr(sorted(runs.files.items())).encode())
-        for one in entries:
-            counted = one.calls is not None and not one.uncounted
-            stamp = (*key_of(one.source), one.source.stamp, one.exact, counted, bool(one.stale))
-            digest.update(marshal.dumps(stamp, 2))  # faster than `repr`; 2 knows no references
+        digest.update(repr((sorted(runs.files.items()), sources.digest)).encode())
         return digest.digest()
 
-    def _kept(self, sheet: SpendSummary) -> SpendSummary:
-        """Written down, unless a sum is too large for MessagePack. With what was wrong with that."""
-        try:
-            problem = self._catalogue.keep(_ENCODER.encode(sheet))
-        except OverflowError:
-            problem = self._catalogue.keep(b"")
-        return sheet if problem is None else replace(sheet, problems=(*sheet.problems, problem))
-
-    def _add_up(
-        self,
-        entries: Sequence[CachedSource],
-        sessions: Sequence[SessionSummary],
-        index: RunIndex,
-        key: bytes,
-        before: SpendSummary,
-    ) -> SpendSummary:
-        runs = index.by_session()
-        by_id = {one.unified_id: one for one in sessions}
-        chosen, copies = counted_at(entries, sessions)
-        told = {name: one for name, one in chosen.items() if one[0].calls or name in runs}
-        self._books = {name: self._book(by_id[name], *one, runs.get(name, ())) for name, one in told.items()}
-        own = {name: book.cost for name, book in self._books.items()}
-        made_of = {name: entry.reading for name, (entry, at) in chosen.items() if entry.counts(at)}
-        if before.edition == self.prices.edition:
-            looked = {one.agent for one in sessions}
-            others = [name for name in before.own if name.partition(":")[0] not in looked]
-            own.update((name, before.own[name]) for name in others)
-            made_of.update((name, before.made_of[name]) for name in others if name in before.made_of)
-        problems = [one for entry in entries for one in (*entry.unread, *entry.call_problems)]
-        left = sum(not (entry.is_counted or entry.call_problems) for entry in entries)
-        return SpendSummary(
-            key=b"" if left else key,
+    def _added_up(self, sources: SourcesNow, sessions: tuple[SessionSummary, ...], runs: RunIndex) -> SpendSummary:
+        before = self.last()
+        listed = Listed(sources.entries, sessions, runs, self.prices)
+        sheet = self._books.go_on(listed, before)
+        if sheet is None:
+            if len(before.rows) > NOT_TWICE:
+                self._sheet = None  # two such are too much
+                before = replace(before, rows=())
+            sheet = self._books.add_up(listed, before)
+        left = sum(not one.call_problems for one in sources.uncounted)
+        problems = [one for entry in sources.troubled for one in (*entry.unread, *entry.call_problems)]
+        told = replace(
+            sheet,
+            key=b"" if left else self._key(sources, sessions, runs),
             left=left,
-            rows=self._rows(sorted((by_id[name] for name in self._books), key=_owner), chosen, runs),
-            own={**dict.fromkeys(chosen), **own},
-            made_of=made_of,
-            copies=frozenset(copies),
-            runs={name: len(some) for name, some in runs.items() if name not in copies},
-            tags={unified_id(*name): tags for name, tags in index.tags().items()},
-            strangers=tuple(run for run in index.runs if unified_id(run.agent, run.session_id) not in by_id),
-            problems=(*problems, *index.problems),
+            problems=(*problems, *runs.problems),
             edition=self.prices.edition,
             tariffs=dict(self.prices.found),
         )
+        sheet = self._kept(told)
+        self._books.remember(listed, sheet)
+        return sheet
 
-    def _book(self, session: SessionSummary, entry: CachedSource, name: str, runs: Sequence[Run]) -> SessionBook:
-        """What the calls that the entry has under a name come to."""
-        before = self._books.get(session.unified_id)
-        return book_of(session, self._packs(entry, name), runs, self.prices, before)
+    def _kept(self, sheet: SpendSummary) -> SpendSummary:
+        """Written down, unless a sum is too large for MessagePack. With what was wrong with that."""
 
-    def _packs(self, entry: CachedSource, name: str) -> Packed:
-        """The calls that the entry has under a name."""
-        if self._split[0] is not entry.calls:
-            by_name: dict[str, list[CallPack]] = defaultdict(list)
-            for pack in entry.calls or ():
-                by_name[pack.session_id].append(pack)
-            self._split = (entry.calls, by_name)
-        return tuple(self._split[1].get(name, ()))
+        def encoded() -> bytes:
+            try:
+                return _ENCODER.encode(sheet)
+            except OverflowError:
+                return b""
 
-    def _rows(
-        self, sessions: Sequence[SessionSummary], chosen: Mapping[str, CountedAt], runs: Mapping[str, Sequence[Run]]
-    ) -> tuple[SpendRow, ...]:
-        """What each of `sessions` spent; they are in the order in which they own a call that several have."""
-        shared = self._shared.among(self._books)
-        calls = {name: self._packs(*chosen[name]) for name in chosen if name in shared}
-        accounts = Accounts(self.prices, runs)
-        for session in sessions:
-            if session.unified_id in shared:
-                accounts.add(session, calls[session.unified_id])
-        rows: dict[str, Sequence[SpendRow]] = defaultdict(tuple)
-        rows.update((name, book.rows) for name, book in self._books.items() if name not in shared)
-        for row in accounts.rows():
-            rows[row.unified_id] = (*rows[row.unified_id], row)
-        return tuple(row for session in sessions for row in rows[session.unified_id])
-
-
-def _owner(session: SessionSummary) -> tuple[bool, float, str]:
-    """A call that several sessions have belongs to the one that began first, and never to a fork of it."""
-    return (session.forked_from is not None, session.created_at.timestamp(), session.unified_id)
+        problem = self._catalogue.keep(encoded)
+        return sheet if problem is None else replace(sheet, problems=(*sheet.problems, problem))

@@ -5,7 +5,7 @@ Forks have those of what they copied, and so have sessions that were resumed, an
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from hermes_tui.sessions.cost.session_book import SessionBook
 from session_adapters.growing.hashes import Hashes
@@ -26,6 +26,20 @@ class SharedCalls:
         self._twice = Hashes()
         """Of these, what two sessions or more had."""
         self._names: frozenset[str] = frozenset()
+
+    def stay_apart(self, books: Mapping[str, SessionBook], changed: Iterable[str]) -> bool:
+        """Take in what the books of these names came to since. False, and nothing is taken in, where one of them has
+        a call that another session has, too: `among` tells which they are."""
+        new = set[int]()
+        for name in changed:
+            had = self._books[name].marks
+            marks = {one for one in books[name].marks if one not in had}
+            if name in self._names or not new.isdisjoint(marks) or any(one in self._known for one in marks):
+                return False
+            new |= marks
+        self._known.update(new)
+        self._books = books
+        return True
 
     def among(self, books: Mapping[str, SessionBook]) -> Collection[str]:
         """The unified ids of those that have a call that another has; one that shared a call with a session that is

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -126,7 +127,7 @@ def test_who_asks_while_a_long_sheet_is_made_anew_gets_all_of_it(
     readers = [threading.Thread(target=ask, daemon=True) for _ in range(3)]
     keep = manager.catalogue.keep
 
-    def keep_later(sums: bytes) -> Any:
+    def keep_later(sums: Callable[[], bytes]) -> Any:
         for reader in readers:
             reader.start()
         readers[0].join(0.2)

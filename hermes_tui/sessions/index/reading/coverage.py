@@ -7,11 +7,12 @@ the index tells which of its rows a later commit wrote, and sources are given in
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 import apsw
 
+from hermes_tui.changes import differences
 from hermes_tui.sessions.index.schema import IndexUnusable
 from hermes_tui.sessions.index.source_state import Key, Level, has_text_key, key_of
 from session_adapters.base import Source
@@ -110,7 +111,7 @@ class Stock:
         if generation != self._coverage.generation or struck > self._commits:
             self._begin(generation)
         there = tuple(sources)
-        gone, fresh = _differences(self._asked, there)
+        gone, fresh = differences(self._asked, there)
         self._asked = there
         changed = dict.fromkeys(map(key_of, gone))
         for key in changed:
@@ -159,33 +160,6 @@ class Stock:
             else:
                 self._open[key] = source
         self._coverage = IndexCoverage(self._coverage.generation, levels, numbers, all_lost, not self._open)
-
-
-def _differences(before: tuple[Source, ...], now: tuple[Source, ...]) -> tuple[Sequence[Source], Sequence[Source]]:
-    """What is not there any more, and what is new."""
-    if before is now:
-        return (), ()
-    if not before:
-        return (), now
-    # Nearly all are the same in the same order: what is alike at both ends need not be looked at one by one.
-    start = _alike(before, now)
-    before, now = before[start:][::-1], now[start:][::-1]
-    stop = _alike(before, now)
-    before, now = before[stop:], now[stop:]
-    old, new = dict(zip(map(id, before), before, strict=True)), dict(zip(map(id, now), now, strict=True))
-    return [old[one] for one in old.keys() - new.keys()], [new[one] for one in new.keys() - old.keys()]
-
-
-def _alike(one: tuple[Source, ...], other: tuple[Source, ...]) -> int:
-    """How many at the beginning of both are the same: thousands are compared in one go."""
-    low, high = 0, min(len(one), len(other))
-    while low < high:
-        middle = (low + high + 1) // 2
-        if one[low:middle] == other[low:middle]:
-            low = middle
-        else:
-            high = middle - 1
-    return low
 
 
 def generation_of(connection: apsw.Connection) -> str:

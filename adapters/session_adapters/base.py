@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from session_adapters.usage import Counted, Usage
 
 __all__ = [
+    "GROWS",
     "Adapter",
     "Capabilities",
     "Environment",
@@ -50,6 +51,14 @@ __all__ = [
     "option",
     "unique",
 ]
+
+GROWS = frozenset(
+    (
+        *("updated_at", "size", "message_count", "turn_count", "tool_call_count", "tokens", "model", "models"),
+        *("cost", "error", "partial", "warnings"),
+    )
+)
+"""Fields of a summary that change with each line of a session."""
 
 Report = Callable[[Problem], None]
 """Where an adapter says what it could not read."""
@@ -71,6 +80,10 @@ class Adapter(ABC):
     sums_at_once: ClassVar[bool] = False
     """`usage` of all sessions in a source takes no longer than a list of them; else they are best asked for singly
     where there are too many."""
+
+    grows_alone: ClassVar[bool] = False
+    """`relate` looks at nothing that `GROWS` names, but to choose between copies of a session: the relations of one
+    that grows stay as they are."""
 
     tells_processes: ClassVar[bool] = False
     """A session that `live` does not give is certainly open in no process."""

@@ -67,6 +67,7 @@ class ClaudeAdapter(JsonlAdapter):
     label: ClassVar[str] = "Claude Code"
     badge: ClassVar[str] = "cc"
     capabilities: ClassVar[Capabilities] = Capabilities(session_persistence="file", can_resume=True, can_fork=True)
+    grows_alone = True
     tells_processes = True
     copied_calls: ClassVar[bool] = True
     verbatim = Verbatim(own=frozenset(b"conversation compacted tokens the call failed retry of none".split()))

@@ -58,6 +58,7 @@ class CopilotAdapter(JsonlAdapter):
     badge: ClassVar[str] = "cp"
     # Forking is done with /fork inside a session; there is no option for it.
     capabilities: ClassVar[Capabilities] = Capabilities(session_persistence="file", can_resume=True)
+    grows_alone = True
     tells_processes = True
     read_before: dict[str, CopilotSurvey] | None = None
     """By path, what was read in full, where more is to be asked of it at once."""

@@ -57,6 +57,7 @@ class GeminiAdapter(JsonlAdapter):
     label: ClassVar[str] = "Gemini CLI"
     badge: ClassVar[str] = "gm"
     capabilities: ClassVar[Capabilities] = Capabilities(session_persistence="file", can_resume=True)
+    grows_alone = True
 
     def __init__(self, environment: Environment) -> None:
         super().__init__(environment)

@@ -72,6 +72,7 @@ class HectorAdapter(Adapter):
     name = "hector"
     label = "Hector"
     badge = "hx"
+    grows_alone = True
     capabilities = Capabilities(session_persistence="sqlite", can_resume=True)
 
     def __init__(self, environment: Environment) -> None:

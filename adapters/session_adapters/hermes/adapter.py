@@ -85,6 +85,7 @@ class HermesAdapter(Adapter):
     label = "Hermes"
     badge = "hm"
     capabilities = Capabilities(session_persistence="sqlite", can_resume=True, can_fork=False)
+    grows_alone = True
     sums_at_once = True
 
     # Finding -----------------------------------------------------------------------------------------------

@@ -41,6 +41,8 @@ DOCUMENT = "document"
 class TreeAdapter(Adapter):
     """See the module."""
 
+    grows_alone = True
+
     # Finding -----------------------------------------------------------------------------------------------
 
     def sources(self, report: Report) -> Iterator[Source]:

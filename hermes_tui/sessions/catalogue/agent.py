@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from itertools import islice
 from math import inf
 from pathlib import PurePath
 from typing import NamedTuple
@@ -15,6 +14,7 @@ from hermes_tui.sessions.catalogue.cache import CachedSource
 from hermes_tui.sessions.catalogue.growing_sessions import WarmCounters
 from hermes_tui.sessions.catalogue.interning import share_strings
 from hermes_tui.sessions.catalogue.read_source import failure, is_left, is_torn, read_source
+from hermes_tui.sessions.catalogue.related_sessions import RelatedSessions
 from hermes_tui.sessions.catalogue.snapshot import AgentPlace
 from hermes_tui.sessions.catalogue.source_listing import SourceListing, written_sources
 from hermes_tui.sessions.catalogue.unreadable import Key, Unreadable
@@ -22,11 +22,8 @@ from session_adapters.base import Adapter, Liveness, Source
 from session_adapters.model import Problem, SessionSummary
 from session_adapters.reading.bounds import TOO_MANY, Stint, is_cut
 
-__all__ = ["GONE_KEPT", "AgentSessions", "agents_of"]
+__all__ = ["AgentSessions", "agents_of"]
 
-
-GONE_KEPT = 100
-"""Sessions of an agent that are gone and still listed, the last ones: over weeks thousands come and go."""
 
 _UNSHARED = 20_000
 """Sources that are kept as they come out of the file where nobody asks for less: to share strings takes longer."""
@@ -49,6 +46,8 @@ class _Looked(NamedTuple):
     """Native ids of the sessions that were listed and had to make room."""
     problems: tuple[Problem, ...]
     place: AgentPlace | None
+    few: bool = False
+    """Nothing else is different from what is known."""
 
 
 class AgentSessions:
@@ -60,17 +59,19 @@ class AgentSessions:
         self.entries: dict[Key, CachedSource] = {}
         self.place: AgentPlace | None = None
         """Where it was looked; None before the first `read_new`."""
-        self.related: tuple[SessionSummary, ...] = ()
         self.unread = 0
         """Sources that the last `read_new` had no time for: they are not listed, or as they were."""
         self._looked = _Looked({}, [], False, (), (), None)
-        self._gone: dict[str, SessionSummary] = {}
+        self._related = RelatedSessions(agent)
         self._unreadable = Unreadable[Key]()
         self._live: Mapping[str, Liveness] = {}
         self._proc = ""
         """Where they were looked for."""
         self._listing: tuple[Problem, ...] = ()
-        self._relating: tuple[Problem, ...] = ()
+        self._troubled: dict[Key, Sequence[Problem]] = {}
+        """What is wrong with sources."""
+        self._waiting: set[Key] = set()
+        """Sources that are looked at again though nobody writes to them."""
         self._stale = False
         self._news = False
 
@@ -78,21 +79,19 @@ class AgentSessions:
     def problems(self) -> Iterable[Problem]:
         """What could not be listed, read or related."""
         yield from self._listing
-        for entry in self.entries.values():
-            yield from entry.stale or entry.problems
-        yield from self._relating
+        for some in self._troubled.values():
+            yield from some
+        yield from self._related.problems
 
     @property
-    def sessions(self) -> Iterable[SessionSummary]:
-        """Those there are, with their processes, then those that are gone."""
-        for summary in self.related:
-            now = self._live.get(summary.session_id)
-            status = now.status if now else None
-            if summary.live == (now is not None) and summary.status == status:
-                yield summary
-            else:
-                yield replace(summary, live=now is not None, status=status)
-        yield from self._gone.values()
+    def related(self) -> tuple[SessionSummary, ...]:
+        """Those there are, as the adapter compared them."""
+        return self._related.present
+
+    @property
+    def sessions(self) -> tuple[SessionSummary, ...]:
+        """Those there are, with their processes, then those that are gone; the same object while they are."""
+        return self._related.shown(self._live)
 
     @property
     def live(self) -> Mapping[str, Liveness]:
@@ -117,8 +116,20 @@ class AgentSessions:
         where there are many."""
         if shares or len(self.entries) >= _UNSHARED:
             share_strings(entry)
-        self.entries[entry.source.path, entry.source.session_id] = entry
+        self._put((entry.source.path, entry.source.session_id), entry)
         self._stale = True
+
+    def _put(self, key: Key, entry: CachedSource) -> None:
+        self.entries[key] = entry
+        self._note(key, entry)
+
+    def _note(self, key: Key, entry: CachedSource) -> None:
+        """Note what is to be told of it, and whether it is to be looked at again."""
+        if problems := entry.stale or entry.problems:
+            self._troubled[key] = problems
+        else:
+            self._troubled.pop(key, None)
+        (self._waiting.add if entry.waits else self._waiting.discard)(key)
 
     def begin(self, adapter: Adapter, source: Source) -> None:
         """Read one before the first `look`."""
@@ -134,7 +145,7 @@ class AgentSessions:
     def update(self, key: Key, old: CachedSource, new: CachedSource) -> None:
         """Put `new` in the place of `old`, unless something newer is there by now."""
         if self.entries.get(key) is old:
-            self.entries[key] = new
+            self._put(key, new)
             self._stale = self._stale or new.summaries is not old.summaries
 
     def completed(self, key: Key, old: CachedSource, new: CachedSource) -> None:
@@ -165,7 +176,9 @@ class AgentSessions:
         self.unread = 0
         self._listing = (Problem(agent=self.agent, path="", reason=reason),)
         self.entries.clear()
-        self.related = ()
+        self._troubled.clear()
+        self._waiting.clear()
+        self._related.clear()
         self._news = True
 
     def absent(self, label: str) -> None:
@@ -178,10 +191,11 @@ class AgentSessions:
         """Stat all sources, or those that are `written`; how many are new or changed. `read_new` must follow. For
         `again` and `written` see `Catalogue.refresh`."""
         if written and self.place is not None and not self.unread:
-            few = written_sources(written, self.place.roots, self.entries, self._is_looked_at_again)
+            also = self._waiting.union(key for key in self._unreadable if key in self.entries)
+            few = written_sources(written, self.place.roots, self.entries, also)
             if few is not None:
                 found, todo = self._compared(few, again)
-                self._looked = _Looked({**self.entries, **found}, todo, False, (), self._listing, self.place)
+                self._looked = _Looked(found, todo, False, (), self._listing, self.place, few=True)
                 return len(todo)
         problems: list[Problem] = []
         failures: list[Exception] = []
@@ -214,10 +228,6 @@ class AgentSessions:
         self._looked = _Looked(found, todo, gone, left_out, tuple(problems), place)
         return len(todo)
 
-    def _is_looked_at_again(self, key: Key) -> bool:
-        """Whether a source is, though nobody wrote to it."""
-        return self.entries[key].waits or key in self._unreadable
-
     def _compared(self, sources: Iterable[Source], again: bool) -> tuple[_Found, list[_Todo]]:
         """What is known of each source, and what is to be read."""
         found: _Found = {}
@@ -249,19 +259,24 @@ class AgentSessions:
         todo, stint = looked.todo, Stint(inf if seconds is None else seconds)
         if seconds is not None:
             todo.sort(key=lambda one: -one[1].modified)
-        done = 0
+        changes: list[tuple[CachedSource | None, CachedSource]] = []
         for key, source, exact in todo:
-            if done and (stint.over or stop()):
+            if changes and (stint.over or stop()):
                 break
             known = self.entries.get(key)
-            looked.found[key] = self._kept(key, known, self.read(adapter, source, exact=exact).with_calls_of(known))
-            done += 1
-        self.unread = len(todo) - done
-        changed = looked.gone or bool(done)
+            new = self._kept(key, known, self.read(adapter, source, exact=exact).with_calls_of(known))
+            looked.found[key] = new
+            changes.append((known, new))
+        self.unread = len(todo) - len(changes)
+        changed = looked.gone or bool(changes)
         first = self.place is None
-        self.entries = {key: entry for key, entry in looked.found.items() if entry is not None}
-        self._unreadable.keep(self.entries)
-        self._stale = self._stale or changed
+        self._take(looked)
+        if changed and not (self._stale or looked.gone):
+            grown = [(known, new) for known, new in changes if known is not None]
+            self._stale = len(grown) < len(changes) or not self._related.grow(adapter, grown)
+            self._news = True
+        else:
+            self._stale = self._stale or changed
         self.relate(adapter, None if first else looked.left_out)
         problems = list(looked.problems)
         live = self._processes(adapter, problems)
@@ -269,6 +284,19 @@ class AgentSessions:
         self.place, self._listing, self._live = looked.place, tuple(problems), live
         self._news = self._news or before != (self.place, self._listing, live)
         return changed
+
+    def _take(self, looked: _Looked) -> None:
+        """What was found is what is known."""
+        found = {key: entry for key, entry in looked.found.items() if entry is not None}
+        if looked.few:
+            self.entries = {**self.entries, **found}
+        else:
+            self.entries = found
+            self._troubled.clear()
+            self._waiting.clear()
+        for key, entry in found.items():
+            self._note(key, entry)
+        self._unreadable.keep(self.entries)
 
     def read(self, adapter: Adapter, source: Source, *, exact: bool = False) -> CachedSource:
         """What is in a source now, exact too where it was read in full before. Needs no lock; nothing is taken
@@ -291,22 +319,7 @@ class AgentSessions:
             return
         self._stale = False
         self._news = True
-        self._relating = ()
-        # Copies too: the adapter knows which of them is the session; of what it leaves, the longest is.
-        read_now = [summary for entry in self.entries.values() for summary in entry.summaries]
-        before = self.related
-        try:
-            self.related = tuple(_distinct(adapter.relate(read_now)))
-        except Exception as error:
-            self.related = tuple(_distinct(read_now))
-            self._relating = (failure(self.agent, "", "comparing its sessions", error),)
-        present = {summary.session_id for summary in read_now}.union(left_out or ())
-        gone = {key: summary for key, summary in self._gone.items() if key not in present}
-        if left_out is not None:
-            for summary in before:
-                if summary.session_id not in present:
-                    gone[summary.session_id] = replace(summary, gone=True, live=False, status=None)
-        self._gone = dict(islice(gone.items(), max(0, len(gone) - GONE_KEPT), None))
+        self._related.relate(adapter, self.entries.values(), left_out)
 
     def _processes(self, adapter: Adapter, problems: list[Problem]) -> Mapping[str, Liveness]:
         """The sessions that are open now. Where there are none at all, no process has one."""
@@ -324,17 +337,3 @@ def agents_of(names: Iterable[str]) -> dict[str, AgentSessions]:
     """All of these: what is known of sources that grow is kept for them together."""
     warm = WarmCounters()
     return {name: AgentSessions(name, warm) for name in names}
-
-
-def _distinct(summaries: Iterable[SessionSummary]) -> Sequence[SessionSummary]:
-    """Each session once (checklist L-11): of copies the one that goes on longest."""
-    best: dict[str, SessionSummary] = {}
-    for summary in summaries:
-        other = best.get(summary.session_id)
-        if other is None or _length(summary) > _length(other):
-            best[summary.session_id] = summary
-    return list(best.values())
-
-
-def _length(summary: SessionSummary) -> tuple[float, int, int]:
-    return (summary.updated_at.timestamp(), summary.message_count, summary.size)

@@ -21,10 +21,11 @@ from hermes_tui.sessions.adapters import AdapterBroken, Adapters
 from hermes_tui.sessions.catalogue import cache
 from hermes_tui.sessions.catalogue.agent import AgentSessions, agents_of
 from hermes_tui.sessions.catalogue.saved_list import SavedList
-from hermes_tui.sessions.catalogue.snapshot import Snapshot, newest_first
+from hermes_tui.sessions.catalogue.snapshot import Snapshot
+from hermes_tui.sessions.catalogue.sorted_sessions import SortedSessions
 from hermes_tui.sessions.catalogue.source_listing import newest_sources
 from hermes_tui.sessions.catalogue.unreadable import Key
-from hermes_tui.sessions.marks import NO_ONE_MARKED, OwnMarks, with_marks
+from hermes_tui.sessions.marks import NO_ONE_MARKED, OwnMarks
 from session_adapters.base import Adapter, Liveness, Source
 from session_adapters.model import Problem, SessionSummary, unified_id
 
@@ -55,7 +56,8 @@ class Catalogue:
         self._work = threading.RLock()  # `complete` holds it while it asks for a `refresh`
         self._closing = threading.Event()
         self._snapshot = Snapshot()
-        self._by_id: dict[str, SessionSummary] = {}
+        self._sorted = SortedSessions()
+        self._by_id: Mapping[str, SessionSummary] = {}
         self.seconds: float | None = None
         """Of the processor's time that each `refresh` may take until it has read files; None: as long as it takes."""
         self.shares = True  # equal strings are in memory once: a command that ends soon does without
@@ -76,7 +78,9 @@ class Catalogue:
                 shown = tuple(one for one in picture.sessions if wanted is None or one.agent in wanted)
                 if shown:
                     self._marks = picture.marks
-                    self._show(Snapshot(sessions=shown, partial=sum(one.partial for one in shown) + picture.left))
+                    self._sorted.take(shown, picture.marks)
+                    partial = self._sorted.partial + picture.left
+                    self._show(Snapshot(sessions=self._sorted.sessions, partial=partial))
             return self._snapshot
 
     @property
@@ -323,27 +327,23 @@ class Catalogue:
         states, self._published = self._agents.values(), shown
         self._saved.forget_shown(states)
         problems = sorted((one for state in states for one in state.problems), key=lambda one: (one.agent, one.path))
-        by_id = {one.unified_id: one for state in states for one in state.sessions}
-        everything = sorted(by_id.values(), key=newest_first)
-        sessions = tuple(one for one in everything if one.kind != "memory")
+        everything = self._sorted
+        everything.take(tuple(chain.from_iterable(state.sessions for state in states)), self._marks)
         self._show(
             Snapshot(
-                sessions=sessions,
-                memories=tuple(one for one in everything if one.kind == "memory" and not one.gone),
+                sessions=everything.sessions,
+                memories=everything.memories,
                 problems=(*problems, *(one for one in (self._saved.problem, self._marks_problem) if one is not None)),
                 places=tuple(state.place for state in states if state.place is not None),
-                partial=sum(one.partial for one in sessions),
+                partial=everything.partial,
                 unread=sum(state.unread for state in states),
             )
         )
         return self._snapshot
 
     def _show(self, snapshot: Snapshot) -> None:
-        """Make `snapshot` the latest, unless nothing in it is new."""
+        """Make `snapshot`, which has what is `_sorted`, the latest, unless nothing in it is new."""
         snapshot = replace(snapshot, version=self._snapshot.version)
-        if own := self._marks:
-            marked = tuple(with_marks(one, own.get(one.unified_id)) for one in snapshot.sessions)
-            snapshot = replace(snapshot, sessions=marked)
         if snapshot != self._snapshot:
             self._snapshot = replace(snapshot, version=snapshot.version + 1)
-            self._by_id = {one.unified_id: one for one in (*snapshot.sessions, *snapshot.memories)}
+            self._by_id = self._sorted.by_id

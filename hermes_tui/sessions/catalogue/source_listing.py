@@ -77,7 +77,7 @@ def written_sources(
     written: Collection[str],
     roots: Iterable[Root],
     known: Mapping[Key, CachedSource],
-    also: Callable[[Key], bool],
+    also: Collection[Key],
 ) -> Sequence[Source] | None:
     """The known sources of these paths, as far as they lie below `roots`, and those that `also` names, as they are
     now; None where that does not tell all that is different, as where a path is none of theirs, or none is there."""
@@ -86,10 +86,9 @@ def written_sources(
     places = tuple(f"{root.path}/" for root in roots)
     wanted = {path for path in written if path.startswith(places)}
     found: list[Source] = []
-    for key, entry in known.items():
-        if key[0] in wanted or also(key):
-            source = renewed(entry.source)
-            if source is None:
-                return None
-            found.append(source)
+    for key in dict.fromkeys((*(key for key in known if key[0] in wanted), *also)):
+        source = renewed(known[key].source)
+        if source is None:
+            return None
+        found.append(source)
     return found if wanted and wanted <= {source.path for source in found} else None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Container, Hashable
+from collections.abc import Container, Hashable, Iterator
 from typing import Generic, NamedTuple, TypeVar
 
 from session_adapters.base import Source
@@ -35,6 +35,9 @@ class Unreadable(Generic[K]):
 
     def __contains__(self, key: K) -> bool:
         return key in self._last
+
+    def __iter__(self) -> Iterator[K]:
+        return iter(self._last)
 
     def is_due(self, key: K, source: Source | None = None) -> bool:
         """Whether to try again by now, or because `source` has changed since."""

@@ -14,8 +14,9 @@ from typing import Any
 import apsw
 import pytest
 
-from hermes_tui.sessions.catalogue.agent import GONE_KEPT, AgentSessions
+from hermes_tui.sessions.catalogue.agent import AgentSessions
 from hermes_tui.sessions.catalogue.cache import CachedSource
+from hermes_tui.sessions.catalogue.related_sessions import GONE_KEPT
 from hermes_tui.sessions.manager import SessionManager
 from session_adapters.base import Environment, Report, Source
 from session_adapters.reading.files import METER

@@ -5,16 +5,18 @@ from __future__ import annotations
 import os
 import random
 import shutil
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 import pytest
 
 from chances import TIMES, chance
+from hermes_tui.sessions.catalogue.catalogue import Catalogue
 from hermes_tui.sessions.catalogue.snapshot import Snapshot
 from hermes_tui.sessions.manager import SessionManager
 from sample_homes import HOMES
 from session_adapters.base import Environment
+from session_adapters.model import SessionSummary
 from session_adapters.reading.files import METER
 from support import STORES
 from tiny_adapter import TinyAdapter
@@ -64,6 +66,14 @@ def looked(snapshot: Snapshot) -> tuple[object, ...]:
     return snapshot.sessions, snapshot.problems, snapshot.places, snapshot.partial
 
 
+def related(catalogue: Catalogue, agent: str) -> Sequence[SessionSummary]:
+    """What the adapter says when it compares all that was read."""
+    adapter = catalogue.adapter_of(agent)
+    assert adapter is not None
+    entries = [one for one in catalogue.entries() if one.source.agent == agent]
+    return list(adapter.relate([each for entry in entries for each in entry.summaries]))
+
+
 @pytest.mark.parametrize("name", LINES)
 def test_it_comes_to_the_same_as_a_look_at_all(name: str, tmp_path: Path) -> None:
     home, agent = tmp_path / "home", name.partition("/")[0]
@@ -76,6 +86,10 @@ def test_it_comes_to_the_same_as_a_look_at_all(name: str, tmp_path: Path) -> Non
         written = {str(path) for _ in range(dice.randint(1, 3)) for path in write(home, dice)}
         found = few.refresh((agent,), written=written)
         assert looked(found) == looked(all_of_them.refresh((agent,))), written
+        compared = related(few, agent)
+        there = [one for one in found.sessions if one.agent == agent and not one.gone]
+        assert {one.session_id for one in there} == {one.session_id for one in compared}
+        assert all(one in compared for one in there), written
 
 
 def test_no_other_file_is_looked_at(

@@ -8,6 +8,7 @@ from zoneinfo import ZoneInfo
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from hermes_tui.clock import Clock
 from hermes_tui.tui.widgets.session_list.conversation import Conversation, project_of
@@ -254,6 +255,42 @@ def test_a_forest_after_another_is_what_it_is_by_itself(
         forest = Forest(held.values(), before).prepare()
         assert told(forest) == told(Forest(held.values()))
         assert told(before) == said
+
+
+_GROWN = st.lists(st.tuples(st.integers(0, 11), st.integers(0, 100_000), st.booleans(), st.booleans()), max_size=4)
+
+
+@given(_SESSIONS, st.lists(_GROWN, min_size=1, max_size=4))
+def test_a_forest_of_sessions_that_grew_is_what_it_is_by_itself(
+    first: list[SessionSummary], steps: list[list[tuple[int, int, bool, bool]]]
+) -> None:
+    """In time, in name, pinned, with a process; related as they were."""
+    held = {one.unified_id: one for one in first}
+    forest = Forest(held.values()).prepare()
+    for step in steps:
+        for number, minutes, pinned, live in step:
+            if number < len(held):
+                name = list(held)[number]
+                now = {"updated_at": ago(minutes), "title": f"after {minutes}", "pinned": pinned, "live": live}
+                held[name] = replace(held[name], **now)
+        before, said = forest, told(forest)
+        newest_first = sorted(held.values(), key=lambda one: one.updated_at, reverse=True)
+        forest = Forest(newest_first, before).prepare()
+        if no_circle(held):  # where one is cut depends on the order in which they come
+            assert told(forest) == told(Forest(newest_first))
+        assert told(before) == said
+
+
+def no_circle(held: dict[str, SessionSummary]) -> bool:
+    for one in held.values():
+        seen = {one.session_id}
+        at: SessionSummary | None = one
+        while at is not None and at.parent_id is not None:
+            if at.parent_id in seen:
+                return False
+            seen.add(at.parent_id)
+            at = held.get(f"{at.agent}:{at.parent_id}")
+    return True
 
 
 def test_of_a_thousand_conversations_those_that_did_not_change_are_the_same_still() -> None:

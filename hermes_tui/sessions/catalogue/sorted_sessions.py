@@ -36,7 +36,9 @@ class SortedSessions:
     def take(self, given: tuple[SessionSummary, ...], marks: Mapping[str, OwnMarks]) -> None:
         """Take in what there is now: of sessions with one id the last counts."""
         gone, new = differences(self._given, given)
-        few = self._once and max(len(gone), len(new)) <= _FEW and not any(one.kind == "memory" for one in (*gone, *new))
+        few = (
+            self._once and max(len(gone), len(new)) <= _FEW and not any(one.kind == "memory" for one in (*gone, *new))
+        )
         if not (few and marks is self._marks and self._put(gone, new)):
             self._sort(given, marks)
         self._given, self._marks = given, marks

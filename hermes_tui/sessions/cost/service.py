@@ -15,6 +15,7 @@ from hermes_tui.sessions.catalogue.options import ListOptions, select
 from hermes_tui.sessions.cost.cache import CostCache
 from hermes_tui.sessions.cost.messages import with_costs
 from hermes_tui.sessions.cost.overview import Overview, Span, overview
+from hermes_tui.sessions.cost.priced_sessions import PricedSessions, priced
 from hermes_tui.sessions.cost.report import CostOptions, CostSummary, total_cost
 from hermes_tui.sessions.cost.summary import SpendSummary
 from session_adapters.model import Cost, Problem, Session, SessionSummary
@@ -31,8 +32,7 @@ class CostDesk:
         self._catalogue = catalogue
         self._ledger = CostCache(catalogue, adapters, prices)
         self._booking = threading.Lock()
-        self._shown: Mapping[str, tuple[SessionSummary, SessionSummary]] = {}
-        """Unified id → a session as it was given to be shown, and as it was shown with what it cost."""
+        self._shown = PricedSessions()
 
     def total(self, options: CostOptions) -> CostSummary:
         """The sums of the sessions that match, as the stores are now."""
@@ -61,25 +61,14 @@ class CostDesk:
             self._ledger.look_ahead()
             return self.sheet()
 
-    def shown(self, sessions: Sequence[SessionSummary]) -> list[SessionSummary]:
+    def shown(self, sessions: Sequence[SessionSummary]) -> tuple[SessionSummary, ...]:
+        """All sessions of a list, each as `priced_so_far`; those that did not change since it was last asked are the
+        same objects."""
+        return self._shown.take(tuple(sessions), self._ledger.last().own)
+
+    def priced_so_far(self, sessions: Iterable[SessionSummary]) -> list[SessionSummary]:
         """The sessions, each with its cost as it was last added up; nothing is read for it."""
-        own = self._ledger.last().own
-        if not own:
-            return list(sessions)
-        before = self._shown
-        now: dict[str, tuple[SessionSummary, SessionSummary]] = {}
-
-        def with_cost(one: SessionSummary, cost: Cost | None) -> SessionSummary:
-            # The one of before, where nothing has changed: thousands of new ones would lie about at each look.
-            pair = before.get(one.unified_id)
-            if pair is None or pair[0] is not one or pair[1].cost != cost:
-                pair = (one, _with_cost(one, cost))
-            now[one.unified_id] = pair
-            return pair[1]
-
-        found = _priced(sessions, own, with_cost)
-        self._shown = now
-        return found
+        return priced(sessions, self._ledger.last().own)
 
     def sheet(self) -> SpendSummary:
         """What every session spent, by model and day."""
@@ -110,7 +99,7 @@ class CostDesk:
     def all_priced(self, sessions: Iterable[SessionSummary]) -> list[SessionSummary]:
         """The sessions, each with its cost, for a list in the order of costs."""
         own = self.sheet().own
-        return _priced(sessions, own)
+        return priced(sessions, own)
 
     def some_priced(self, sessions: Sequence[SessionSummary]) -> list[SessionSummary]:
         """The same, for a few: what others cost is not added up for it, nor what was added up before."""
@@ -118,7 +107,7 @@ class CostDesk:
         own = dict(self._ledger.known(wanted))
         if len(own) < len(wanted):
             own.update(self._ledger.some([one for one in wanted if one.unified_id not in own]))
-        return _priced(sessions, own)
+        return priced(sessions, own)
 
     def select(self, sessions: Sequence[SessionSummary], options: ListOptions, home: str) -> list[SessionSummary]:
         """See `catalogue.options.select`; with tags and with costs, added up where the order asks for it."""
@@ -131,11 +120,11 @@ class CostDesk:
         """The sessions, each with what it cost where its agent recorded that or it was added up before; the cost of
         the others, and of those of which only the ends were read, is None. Nothing is read for it."""
         costs = self._kept(sessions)
-        priced = []
+        found = []
         for one in sessions:
             cost = costs.get(one.unified_id) if one.cost is None or one.partial else one.cost
-            priced.append(one if cost == one.cost else replace(one, cost=cost))
-        return priced
+            found.append(one if cost == one.cost else replace(one, cost=cost))
+        return found
 
     def pending(self, sessions: Sequence[SessionSummary]) -> frozenset[str]:
         """Unified ids of those whose cost `known` cannot tell before they are read: not the same as unknown."""
@@ -152,22 +141,3 @@ class CostDesk:
 
     def _sessions(self) -> list[SessionSummary]:
         return [one for one in self._catalogue.snapshot.sessions if not one.gone]
-
-
-def _with_cost(one: SessionSummary, cost: Cost | None) -> SessionSummary:
-    return replace(one, cost=cost)
-
-
-def _priced(
-    sessions: Iterable[SessionSummary],
-    own: Mapping[str, Cost | None],
-    with_cost: Callable[[SessionSummary, Cost | None], SessionSummary] = _with_cost,
-) -> list[SessionSummary]:
-    priced = []
-    for one in sessions:
-        cost = one.cost
-        # What a list counted itself counts, unless it read the ends of a file alone.
-        if (cost is None or one.partial) and (added_up := own.get(one.unified_id)) is not None:
-            cost = added_up
-        priced.append(one if cost == one.cost else with_cost(one, cost))
-    return priced

@@ -112,7 +112,7 @@ class SearchDesk:
             return sessions, 0
         tagged = costs.tagged(sessions)
         if wanted == "shown":
-            return costs.shown(tagged), len(costs.pending(tagged))
+            return costs.priced_so_far(tagged), len(costs.pending(tagged))
         return (costs.all_priced(tagged), costs.left) if wanted == "exact" else (tagged, 0)
 
     def _kept_stores(self) -> Callable[[Query], CatalogueStores]:

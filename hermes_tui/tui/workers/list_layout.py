@@ -42,13 +42,13 @@ class ListLayout:
         """Nothing where sessions and costs are those of the last time."""
         with self._making:
             snapshot = self._manager.catalogue.snapshot
-            sessions: Sequence[SessionSummary] = snapshot.sessions
+            sessions = snapshot.sessions
             with suppress(HermesTuiError):  # wrong settings: no costs but those that agents recorded
                 sessions = self._manager.costs.shown(sessions)
             before, shown = self._made_of
             if snapshot is before and all(map(is_, sessions, shown)):
                 return
-            snapshot_with_costs = replace(snapshot, sessions=tuple(sessions))
+            snapshot_with_costs = replace(snapshot, sessions=sessions)
             self._made_of = snapshot, snapshot_with_costs.sessions
             self._forest = Forest(snapshot_with_costs.sessions, self._forest).prepare(self._order())
             self._put((snapshot_with_costs, self._forest))

@@ -32,7 +32,7 @@ async def test_one_list_is_made_at_a_time(
     most: list[int] = []
     shown = CostDesk.shown
 
-    def slow(desk: CostDesk, sessions: Sequence[SessionSummary]) -> list[SessionSummary]:
+    def slow(desk: CostDesk, sessions: Sequence[SessionSummary]) -> tuple[SessionSummary, ...]:
         name = threading.current_thread().name
         at_work.append(name)
         most.append(len(at_work))

@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from typing import TYPE_CHECKING, NamedTuple
 
 from session_adapters.model import SessionSummary, unified_id
 
 if TYPE_CHECKING:
     from hermes_tui.tui.widgets.session_list.conversation import Conversation
 
-__all__ = ["first_part", "hang", "origins_of", "settle"]
+__all__ = [
+    "Regrown",
+    "are_related_alike",
+    "first_part",
+    "hang",
+    "origins_of",
+    "place_of_root",
+    "regrown",
+    "settle",
+]
 
 _GROWN = ("fork", "subagent")
 """What stands below the session that it came from."""
@@ -65,10 +75,61 @@ def settle(roots: list[Conversation]) -> None:
         order.append(conversation)
         waiting.extend(conversation.children)
     for conversation in reversed(order):
-        if conversation.children:
-            conversation.children = sorted(
-                conversation.children, key=lambda one: (one.activity, one.key), reverse=True
-            )
-            conversation.activity = max(conversation.activity, conversation.children[0].activity)
-            conversation.pinned = conversation.pinned or any(child.pinned for child in conversation.children)
-    roots.sort(key=lambda one: (one.pinned, one.activity, one.key), reverse=True)
+        _settle(conversation)
+    roots.sort(key=place_of_root, reverse=True)
+
+
+def _settle(conversation: Conversation) -> None:
+    if conversation.children:
+        conversation.children = sorted(conversation.children, key=lambda one: (one.activity, one.key), reverse=True)
+        conversation.activity = max(conversation.activity, conversation.children[0].activity)
+        conversation.pinned = conversation.pinned or any(child.pinned for child in conversation.children)
+
+
+def place_of_root(one: Conversation) -> tuple[bool, datetime, str]:
+    """What tells its place in the list: the greater stands first."""
+    return one.pinned, one.activity, one.key
+
+
+def are_related_alike(one: SessionSummary, other: SessionSummary) -> bool:
+    """Whether they belong into the same conversation, below the same one."""
+    return (one.kind, one.parent_id, one.lineage_id) == (other.kind, other.parent_id, other.lineage_id)
+
+
+class Regrown(NamedTuple):
+    """Conversations that were made anew."""
+
+    home: dict[str, Conversation]
+    """Unified id of any session → the conversation it is part of."""
+    above: dict[str, Conversation]
+    """Key of a fork or helper → the conversation it came from."""
+    made: list[tuple[Conversation, Conversation]]
+    """Each that was, with the one in its place."""
+
+
+def regrown(
+    home: Mapping[str, Conversation], above: Mapping[str, Conversation], sessions: Iterable[SessionSummary]
+) -> Regrown | None:
+    """With these sessions in the place of those of the same ids, which are related alike: every conversation that
+    holds one, or that one grew out of, is made anew; those that were stay as they are. None where the first part of
+    one would be another."""
+    changed = {one.unified_id: one for one in sessions}
+    depths: dict[Conversation, int] = {}
+    for name in changed:
+        line, one = [home[name]], above.get(home[name].key)
+        while one is not None:
+            line.append(one)
+            one = above.get(one.key)
+        depths.update(zip(reversed(line), range(len(line)), strict=True))
+    found = Regrown(dict(home), dict(above), [])
+    made: dict[Conversation, Conversation] = {}
+    for old in sorted(depths, key=lambda one: depths[one], reverse=True):
+        new = made[old] = type(old)([changed.get(part.unified_id, part) for part in old.parts])
+        if new.key != old.key:
+            return None
+        new.children = [made.get(child, child) for child in old.children]
+        _settle(new)
+        found.home.update((part.unified_id, new) for part in new.parts)
+        found.above.update((child.key, new) for child in new.children)
+        found.made.append((old, new))
+    return found

@@ -8,13 +8,22 @@ snapshot, in the reader's thread. `Forest.rows` lays it out for one filter and o
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from functools import cached_property
-from typing import NamedTuple
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Any, NamedTuple
 
+from hermes_tui.changes import differences
 from hermes_tui.clock import Clock
 from hermes_tui.tui.widgets.session_list.conversation import Conversation
-from hermes_tui.tui.widgets.session_list.family import first_part, hang, origins_of, settle
+from hermes_tui.tui.widgets.session_list.family import (
+    are_related_alike,
+    first_part,
+    hang,
+    origins_of,
+    place_of_root,
+    regrown,
+    settle,
+)
 from hermes_tui.tui.widgets.session_list.headings import Headings
 from hermes_tui.tui.widgets.session_list.order import Order, grouped, sorted_by
 from hermes_tui.tui.widgets.session_list.shown_states import ShownStates
@@ -28,6 +37,8 @@ __all__ = [
     "Snippet",
 ]
 
+_FEW = 100
+"""Conversations that are put in their places one by one: of more it is as quick to sort all."""
 _USUAL = Order()
 _NO_STATES = ShownStates()
 
@@ -83,9 +94,42 @@ class Forest:
     """All conversations of a snapshot, the pinned ones first, then the newest."""
 
     def __init__(self, sessions: Iterable[SessionSummary] = (), before: Forest | None = None) -> None:
-        """`before`: that of a moment ago. What is as it was there and has nothing below it is the same conversation
-        still: with each line that an agent adds thousands would be made anew."""
-        by_id = {session.unified_id: session for session in sessions}
+        """`before`: that of a moment ago. What is as it was there is the same conversation still, unless it is among
+        others that differ, and has something below it: with each line that an agent adds thousands would be made
+        anew."""
+        self._sessions = tuple(sessions)
+        self._newest: Sequence[Conversation] | None = None
+        self.by_session: Mapping[str, Conversation] = {}
+        """Unified id of any session → the conversation it is part of."""
+        self.above: Mapping[str, Conversation] = {}
+        """Key of a fork or helper → the conversation it came from."""
+        self.roots: list[Conversation] = []
+        """Those that came from none, in the order of the list."""
+        if before is None or not self._go_on(before):
+            self._begin(before)
+        self._sorted: tuple[Order, Sequence[Conversation]] = (_USUAL, self.roots)
+        """The roots in the order that was asked for last."""
+
+    def _go_on(self, before: Forest) -> bool:
+        """Take over what is there, where only a few sessions are others, each related as it was; else False."""
+        gone, new = differences(before._sessions, self._sessions)
+        old = {one.unified_id: one for one in gone}
+        if not len(old) == len(gone) == len(new) <= min(_FEW, len(before)):
+            return False
+        if not all(one.unified_id in old and are_related_alike(old[one.unified_id], one) for one in new):
+            return False
+        found = regrown(before.by_session, before.above, new)
+        if found is None:
+            return False
+        self.by_session, self.above, made = found
+        of_roots = [(one, other) for one, other in made if other.key not in self.above]
+        self.roots = _replaced(before.roots, of_roots, place_of_root)
+        if before._newest is not None:
+            self._newest = _replaced(before._newest, made, _place_by_itself)
+        return True
+
+    def _begin(self, before: Forest | None) -> None:
+        by_id = {session.unified_id: session for session in self._sessions}
         old: Mapping[str, Conversation] = before.by_session if before is not None else {}
         groups: dict[str, list[SessionSummary]] = {}
         for session in by_id.values():
@@ -98,14 +142,9 @@ class Forest:
                 conversation = Conversation(parts)
             for part in parts:
                 home[part.unified_id] = conversation
-        self.by_session: Mapping[str, Conversation] = home
-        """Unified id of any session → the conversation it is part of."""
-        self.above: Mapping[str, Conversation] = hang(home)
-        """Key of a fork or helper → the conversation it came from."""
+        self.by_session, self.above = home, hang(home)
         self.roots = [one for one in dict.fromkeys(home.values()) if one.key not in self.above]
         settle(self.roots)
-        self._sorted: tuple[Order, Sequence[Conversation]] = (_USUAL, self.roots)
-        """The roots in the order that was asked for last."""
 
     def __len__(self) -> int:
         return len(self.by_session)
@@ -131,11 +170,13 @@ class Forest:
             self._sorted = order, sorted_by(order, self.roots)
         return self._sorted[1]
 
-    @cached_property
+    @property
     def newest(self) -> Sequence[Conversation]:
         """All conversations, those that came from others among them, by when they themselves were active last."""
-        every = dict.fromkeys(self.by_session.values())
-        return sorted(every, key=lambda one: (one.tip.updated_at, one.key), reverse=True)
+        if self._newest is None:
+            every = dict.fromkeys(self.by_session.values())
+            self._newest = sorted(every, key=_place_by_itself, reverse=True)
+        return self._newest
 
     def containing(self, words: Sequence[str]) -> Sequence[Conversation]:
         """Those of the newest that have all these characters (lower case) in a title, the project, the agent or an
@@ -187,6 +228,30 @@ class Forest:
             else:
                 rows.append(ListRow("", root))
         return rows
+
+
+def _place_by_itself(one: Conversation) -> tuple[datetime, str]:
+    return one.tip.updated_at, one.key
+
+
+def _replaced(
+    before: Sequence[Conversation],
+    made: Iterable[tuple[Conversation, Conversation]],
+    place: Callable[[Conversation], Any],
+) -> list[Conversation]:
+    """Each that was made anew in its own place, and not where the other stood; the greatest `place` comes first."""
+    found = list(before)
+    for old, new in made:
+        found.remove(old)
+        low, high, own = 0, len(found), place(new)
+        while low < high:
+            middle = (low + high) // 2
+            if place(found[middle]) < own:
+                high = middle
+            else:
+                low = middle + 1
+        found.insert(low, new)
+    return found
 
 
 def _lay_out(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -131,11 +132,12 @@ class Monitor:
         known_lanes = self._lanes() if any(session.agent == "hermes" for session in snapshot.sessions) else {}
         unknown, lanes = "hermes" if known_lanes is None else "", known_lanes or {}
         runs = {*processes, *(key for key, lane in lanes.items() if lane.is_busy)}
+        known_of = {*seen, *processes, *self._running}
         wanted: list[tuple[SessionSummary, bool]] = []
         ended: set[str] = set()
         before: set[str] = set()
         all_unread: dict[str, float] = {}
-        for session in snapshot.sessions:
+        for session in _in_question(snapshot.sessions, min(now, began) - _RECENT.total_seconds(), known_of):
             if session.gone or session.kind == "subagent" or session.agent == unknown:
                 continue
             at, key = session.updated_at.timestamp(), session.unified_id
@@ -152,7 +154,8 @@ class Monitor:
             if len(wanted) < _MOST and (tells or key in before):
                 wanted.append((session, unread))
         panes = self._list_panes() if processes else ()
-        stores = Counter(one.path for one in snapshot.sessions if one.kind != "subagent")
+        paths = {one.path for one, _ in wanted}
+        stores = Counter(one.path for one in snapshot.sessions if one.path in paths and one.kind != "subagent")
         self._shared = {path for path, sessions in stores.items() if sessions > 1}
         proc = self._manager.environment.proc
         adapters = {agent: self._manager.catalogue.adapter_of(agent) for agent in {one.agent for one, _ in wanted}}
@@ -312,3 +315,13 @@ class Monitor:
             at=None if before.since is None else datetime.fromtimestamp(before.since, UTC),
             words=f"the title of pane {pane.name} is {pane.title.strip()!r}",
         )
+
+
+def _in_question(
+    sessions: Sequence[SessionSummary], since: float, named: Collection[str]
+) -> Iterator[SessionSummary]:
+    """Of sessions in the order of a snapshot those that changed after that time, and of the others those that are
+    `named`: of tens of thousands hardly any is."""
+    older = bisect_left(sessions, -since, key=lambda one: -one.updated_at.timestamp())
+    yield from sessions[:older]
+    yield from (one for one in sessions[older:] if one.unified_id in named)

@@ -1,4 +1,4 @@
-"""One agent's sessions, compared with each other by its adapter, and those that are gone."""
+"""One agent's sessions as its adapter compared them, and those that are gone."""
 
 from __future__ import annotations
 

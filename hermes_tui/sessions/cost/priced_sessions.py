@@ -1,4 +1,4 @@
-"""Sessions with what they cost, as a list shows them; what is as it was stays the same object."""
+"""Sessions with what they cost; what is as it was stays the same object."""
 
 from __future__ import annotations
 

@@ -97,7 +97,8 @@ class Forest:
         """`before`: that of a moment ago. What is as it was there is the same conversation still, unless it is among
         others that differ, and has something below it: with each line that an agent adds thousands would be made
         anew."""
-        self._sessions = tuple(sessions)
+        self.sessions = tuple(sessions)
+        """What it was made of."""
         self._newest: Sequence[Conversation] | None = None
         self.by_session: Mapping[str, Conversation] = {}
         """Unified id of any session → the conversation it is part of."""
@@ -112,7 +113,7 @@ class Forest:
 
     def _go_on(self, before: Forest) -> bool:
         """Take over what is there, where only a few sessions are others, each related as it was; else False."""
-        gone, new = differences(before._sessions, self._sessions)
+        gone, new = differences(before.sessions, self.sessions)
         old = {one.unified_id: one for one in gone}
         if not len(old) == len(gone) == len(new) <= min(_FEW, len(before)):
             return False
@@ -124,12 +125,11 @@ class Forest:
         self.by_session, self.above, made = found
         of_roots = [(one, other) for one, other in made if other.key not in self.above]
         self.roots = _replaced(before.roots, of_roots, place_of_root)
-        if before._newest is not None:
-            self._newest = _replaced(before._newest, made, _place_by_itself)
+        self._newest = _replaced(before.newest, made, _place_by_itself)
         return True
 
     def _begin(self, before: Forest | None) -> None:
-        by_id = {session.unified_id: session for session in self._sessions}
+        by_id = {session.unified_id: session for session in self.sessions}
         old: Mapping[str, Conversation] = before.by_session if before is not None else {}
         groups: dict[str, list[SessionSummary]] = {}
         for session in by_id.values():

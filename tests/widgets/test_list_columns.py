@@ -11,9 +11,10 @@ from hermes_tui.cells import pad_end, width_of
 from hermes_tui.clock import Clock
 from hermes_tui.config import USUAL_COLUMNS, Column
 from hermes_tui.tui.themes import THEMES
+from hermes_tui.tui.widgets.session_list.conversation import ListRow
 from hermes_tui.tui.widgets.session_list.list_columns import columns_for
 from hermes_tui.tui.widgets.session_list.order import FIELDS, Order
-from hermes_tui.tui.widgets.session_list.rows import Forest, ListRow
+from hermes_tui.tui.widgets.session_list.rows import Forest
 from hermes_tui.tui.widgets.session_list.shown_answer import ShownAnswer
 from hermes_tui.tui.widgets.session_list.widget import SessionList
 from hermes_tui.tui.widgets.styled import LOOKS

@@ -7,8 +7,9 @@ import time
 import pytest
 
 from hermes_tui.clock import Clock
+from hermes_tui.tui.widgets.session_list.conversation import ListRow
 from hermes_tui.tui.widgets.session_list.order import FIELDS, GROUPINGS, Field, Grouping, Order
-from hermes_tui.tui.widgets.session_list.rows import Forest, ListRow
+from hermes_tui.tui.widgets.session_list.rows import Forest
 from hermes_tui.tui.widgets.session_list.shown_states import ShownStates
 from made import NOW, many, session
 from session_adapters.model import Cost, TokenUsage

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from hermes_tui.clock import Clock
-from hermes_tui.tui.widgets.session_list.conversation import Conversation, project_of
+from hermes_tui.tui.widgets.session_list.conversation import Conversation, ListRow, project_of
 from hermes_tui.tui.widgets.session_list.headings import Headings, day_heading
-from hermes_tui.tui.widgets.session_list.rows import Forest, ListRow
+from hermes_tui.tui.widgets.session_list.rows import Forest
 from made import NOW, ago, session
 from session_adapters.model import EPOCH, Cost, SessionSummary, TokenUsage
 

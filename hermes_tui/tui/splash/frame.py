@@ -11,9 +11,9 @@ from hermes_tui.cells import width_of
 from hermes_tui.clock import Clock
 from hermes_tui.config import Column
 from hermes_tui.tui.splash.splash_image import SplashImage
+from hermes_tui.tui.widgets.session_list.conversation import ListRow
 from hermes_tui.tui.widgets.session_list.list_columns import RowTexts, columns_for
 from hermes_tui.tui.widgets.session_list.order import Order
-from hermes_tui.tui.widgets.session_list.rows import ListRow
 
 __all__ = ["picture"]
 

@@ -16,9 +16,9 @@ from hermes_tui.sessions.search.model import SearchCoverage
 from hermes_tui.tui.app import HermesApp
 from hermes_tui.tui.screens.main import search as searching
 from hermes_tui.tui.screens.main.screen import MainScreen
+from hermes_tui.tui.widgets.session_list.conversation import ListRow
 from hermes_tui.tui.widgets.session_list.list_columns import RowTexts
 from hermes_tui.tui.widgets.session_list.list_view import SessionLines
-from hermes_tui.tui.widgets.session_list.rows import ListRow
 from pilots import drawn, screen_text, until
 
 Program = Callable[..., AbstractAsyncContextManager[Pilot[None]]]

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from hermes_tui.tui.delay import Delay
 from hermes_tui.tui.screens.main.parts import MainParts
-from hermes_tui.tui.widgets.session_list.conversation import Conversation
+from hermes_tui.tui.widgets.session_list.conversation import Conversation, Snippet
 from hermes_tui.tui.widgets.session_list.result_rows import Listed, finder, snippet_of
-from hermes_tui.tui.widgets.session_list.rows import ListedPart, Snippet
+from hermes_tui.tui.widgets.session_list.rows import ListedPart
 from hermes_tui.tui.workers.previewer import Previewer, PreviewWish, Seen
 
 if TYPE_CHECKING:

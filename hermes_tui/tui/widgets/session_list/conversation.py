@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from datetime import datetime
+from typing import NamedTuple
 
 from session_adapters.model import Cost, SessionSummary, TokenUsage
 
-__all__ = ["Conversation", "called", "project_of"]
+__all__ = ["Conversation", "ListRow", "Snippet", "called", "project_of"]
 
 
 class Conversation:
     """The parts of one conversation, oldest first (mostly there is one), and what grew out of it."""
 
-    __slots__ = ("_haystack", "activity", "children", "key", "parts", "pinned", "tip")
+    __slots__ = ("_haystack", "activity", "children", "key", "parts", "pinned", "row", "tip")
 
     def __init__(self, parts: Sequence[SessionSummary]) -> None:
         # In tuples: of these the collector sees once that they hold nothing to look through.
@@ -33,6 +34,8 @@ class Conversation:
         """Newest message in it or in anything that grew out of it."""
         self.pinned = any(part.pinned for part in self.parts)
         """The user pinned a part of it, or anything that grew out of it."""
+        self.row: ListRow | None = None
+        """The line that shows it with nothing below it, once there was one."""
         self._haystack = ""
 
     def is_just(self, parts: Sequence[SessionSummary]) -> bool:
@@ -98,6 +101,38 @@ class Conversation:
         if not self._haystack:
             self._haystack = "\n".join(map(called, self.parts)).lower()
         return self._haystack
+
+
+class Snippet(NamedTuple):
+    """What stands below a conversation that a search has found."""
+
+    text: str = ""
+    """On one line, safe for a terminal."""
+    marks: tuple[tuple[int, int], ...] = ()
+    """Characters of it that are to be lit."""
+    label: str = ""
+    """What stands before it."""
+
+
+class ListRow(NamedTuple):
+    """One line of the list: a heading (without conversation), a conversation, or the snippet below one."""
+
+    heading: str = ""
+    conversation: Conversation | None = None
+    guide: str = ""
+    """Tree glyphs before the title, two columns per level."""
+    unfolded: bool | None = None
+    """None where there is nothing to unfold."""
+    snippet: Snippet | None = None
+    result: bool = False
+    """Found by a search: it stands alone, without what it came from."""
+    names: bool = False
+    """Of a heading: it names the columns as well."""
+
+    @property
+    def key(self) -> str:
+        """Identity over snapshots; empty for a heading."""
+        return self.conversation.key if self.conversation else ""
 
 
 def called(session: SessionSummary) -> str:

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
 from datetime import UTC, date, datetime, timedelta
+from typing import TYPE_CHECKING
 
 from hermes_tui.clock import Clock
 from session_adapters.model import EPOCH
+
+if TYPE_CHECKING:
+    from hermes_tui.tui.widgets.session_list.conversation import Conversation
 
 __all__ = ["Headings", "day_heading"]
 
@@ -45,7 +51,8 @@ class Headings:
         if moment >= self._since:
             return self._label
         if moment <= EPOCH:
-            return "no date"
+            self._label, self._since = "no date", datetime.min.replace(tzinfo=UTC)
+            return self._label
         local = self._clock.local(moment)
         day = local.date()
         self._label = day_heading(day, self._today)
@@ -53,3 +60,13 @@ class Headings:
         is_month = day.day > 2 and not _recent(day, self._today)
         self._since = local.replace(day=2 if is_month else day.day, hour=0, minute=0, second=0, microsecond=0)
         return self._label
+
+    def under(self, conversations: Sequence[Conversation]) -> Iterator[tuple[str, Sequence[Conversation]]]:
+        """Headings, each with what stands under it, of conversations that come newest first; one may come again.
+        Where the next begins is looked for in halves: of thousands hardly any is asked for its day."""
+        at = 0
+        while at < len(conversations):
+            label = self.of(conversations[at].activity)
+            end = bisect_left(conversations, True, at + 1, key=lambda one: one.activity < self._since)
+            yield label, conversations[at:end]
+            at = end

@@ -13,9 +13,8 @@ from hermes_tui.cells import fit, pad, pad_end, width_of
 from hermes_tui.config import USUAL_COLUMNS, Column
 from hermes_tui.display import PIN, age, count, safe, size
 from hermes_tui.tui.agent_colours import agent_colour
-from hermes_tui.tui.widgets.session_list.conversation import Conversation
+from hermes_tui.tui.widgets.session_list.conversation import Conversation, ListRow
 from hermes_tui.tui.widgets.session_list.order import Order
-from hermes_tui.tui.widgets.session_list.rows import ListRow
 from hermes_tui.tui.widgets.session_list.shown_states import ShownStates
 from hermes_tui.tui.widgets.states import State, narrow_money
 from session_adapters.model import SessionSummary

@@ -12,10 +12,10 @@ from hermes_tui.clock import Clock
 from hermes_tui.config import USUAL_COLUMNS, Column
 from hermes_tui.tui.agent_colours import AGENT_COLOURS
 from hermes_tui.tui.widgets.key_count import KeyCount
-from hermes_tui.tui.widgets.session_list.conversation import Conversation
+from hermes_tui.tui.widgets.session_list.conversation import Conversation, ListRow
 from hermes_tui.tui.widgets.session_list.list_columns import RowTexts, columns_for, containing
 from hermes_tui.tui.widgets.session_list.order import Order
-from hermes_tui.tui.widgets.session_list.rows import Forest, ListRow
+from hermes_tui.tui.widgets.session_list.rows import Forest
 from hermes_tui.tui.widgets.session_list.shown_answer import ListPosition, ShownAnswer
 from hermes_tui.tui.widgets.session_list.shown_states import ShownStates
 from hermes_tui.tui.widgets.styled import Parts, RowView

@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from hermes_tui.clock import Clock
 from hermes_tui.display import safe
-from hermes_tui.tui.widgets.session_list.conversation import Conversation, called
+from hermes_tui.tui.widgets.session_list.conversation import Conversation, ListRow, Snippet, called
 from hermes_tui.tui.widgets.session_list.headings import Headings
 from hermes_tui.tui.widgets.session_list.list_columns import containing, merged
 from hermes_tui.tui.widgets.session_list.order import Order, grouped, sorted_by
-from hermes_tui.tui.widgets.session_list.rows import Forest, ListRow, Snippet
+from hermes_tui.tui.widgets.session_list.rows import Forest
 from hermes_tui.tui.widgets.session_list.shown_answer import ShownAnswer
 from hermes_tui.tui.widgets.session_list.shown_states import ShownStates
 

@@ -10,11 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
+from itertools import chain
 from typing import Any, NamedTuple
 
 from hermes_tui.changes import differences
 from hermes_tui.clock import Clock
-from hermes_tui.tui.widgets.session_list.conversation import Conversation
+from hermes_tui.tui.widgets.session_list.conversation import Conversation, ListRow
 from hermes_tui.tui.widgets.session_list.family import (
     are_related_alike,
     first_part,
@@ -32,9 +33,7 @@ from session_adapters.model import Cost, SessionSummary
 
 __all__ = [
     "Forest",
-    "ListRow",
     "ListedPart",
-    "Snippet",
 ]
 
 _FEW = 100
@@ -56,38 +55,6 @@ class ListedPart(NamedTuple):
 
     def __str__(self) -> str:
         return f"part {self.number} of {self.of}" if self.of > 1 else ""
-
-
-class Snippet(NamedTuple):
-    """What stands below a conversation that a search has found."""
-
-    text: str = ""
-    """On one line, safe for a terminal."""
-    marks: tuple[tuple[int, int], ...] = ()
-    """Characters of it that are to be lit."""
-    label: str = ""
-    """What stands before it."""
-
-
-class ListRow(NamedTuple):
-    """One line of the list: a heading (without conversation), a conversation, or the snippet below one."""
-
-    heading: str = ""
-    conversation: Conversation | None = None
-    guide: str = ""
-    """Tree glyphs before the title, two columns per level."""
-    unfolded: bool | None = None
-    """None where there is nothing to unfold."""
-    snippet: Snippet | None = None
-    result: bool = False
-    """Found by a search: it stands alone, without what it came from."""
-    names: bool = False
-    """Of a heading: it names the columns as well."""
-
-    @property
-    def key(self) -> str:
-        """Identity over snapshots; empty for a heading."""
-        return self.conversation.key if self.conversation else ""
 
 
 class Forest:
@@ -211,22 +178,22 @@ class Forest:
         roots = self._in_order(order)
         if only is not None:
             roots = [root for root in roots if root.key in only]
-        if order.is_usual:
-            headings = Headings(clock)
-            under = [("pinned" if root.pinned else headings.of(root.activity), root) for root in roots]
-        else:
-            # What is pinned stands above the others in every order.
-            under = [("pinned", root) for root in roots if root.pinned]
-            groups = grouped(order, (root for root in roots if not root.pinned), clock, states)
-            under += [(label, root) for label, group in groups.items() for root in group]
-        for label, root in under:
+        # What is pinned stands above the others in every order.
+        pinned = [root for root in roots if root.pinned]
+        others = [root for root in roots if not root.pinned] if pinned else roots
+        usual = order.is_usual
+        groups = Headings(clock).under(others) if usual else grouped(order, others, clock, states).items()
+        for label, group in chain([("pinned", pinned)] if pinned else (), groups):
             if label != heading:
                 heading = label
                 rows.append(ListRow(label, names=not rows))
-            if root.children:
-                _lay_out(rows, root, unfolded, only, order)
-            else:
-                rows.append(ListRow("", root))
+            for root in group:
+                if root.children:
+                    _lay_out(rows, root, unfolded, only, order)
+                else:
+                    if root.row is None:
+                        root.row = ListRow("", root)
+                    rows.append(root.row)
         return rows
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from hermes_tui.tui.widgets.session_list.rows import ListRow
+from hermes_tui.tui.widgets.session_list.conversation import ListRow
 
 __all__ = ["ListPosition", "ShownAnswer"]
 

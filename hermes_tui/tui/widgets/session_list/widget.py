@@ -9,9 +9,9 @@ from textual import events
 from textual.message import Message
 
 from hermes_tui.tui.keymap import bindings
-from hermes_tui.tui.widgets.session_list.conversation import Conversation
+from hermes_tui.tui.widgets.session_list.conversation import Conversation, ListRow
 from hermes_tui.tui.widgets.session_list.list_view import SessionLines
-from hermes_tui.tui.widgets.session_list.rows import ListedPart, ListRow
+from hermes_tui.tui.widgets.session_list.rows import ListedPart
 
 __all__ = ["SessionList"]
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 import hashlib
 import threading
 import time
-from collections.abc import Iterable, Mapping, Sequence
-from typing import TypeVar
+from collections.abc import Collection, Mapping, Sequence
+from typing import NamedTuple, TypeVar
 
 import msgspec
 from msgspec.structs import replace
@@ -18,6 +18,7 @@ from hermes_tui.config import Price
 from hermes_tui.sessions.adapters import Adapters
 from hermes_tui.sessions.catalogue.cache import CachedSource
 from hermes_tui.sessions.catalogue.catalogue import Catalogue
+from hermes_tui.sessions.catalogue.snapshot import Snapshot
 from hermes_tui.sessions.catalogue.unreadable import Unreadable
 from hermes_tui.sessions.cost.call_reader import CallsQuestion, ask_helper, read_calls
 from hermes_tui.sessions.cost.prices import Prices
@@ -40,6 +41,14 @@ NOT_TWICE = 20_000
 S = TypeVar("S", bound=SpendPrices)
 
 
+class _There(NamedTuple):
+    snapshot: Snapshot
+    sessions: tuple[SessionSummary, ...] = ()
+    """Those that are there."""
+    directories: Collection[str] = ()
+    """Where they were held."""
+
+
 class CostCache:
     """Has what sessions used read, prices it, and remembers what that comes to."""
 
@@ -52,6 +61,8 @@ class CostCache:
         self._sheet: SpendSummary | None = None
         self._prices: Prices | None = None
         self._sources = WatchedSources()
+        self._there = _There(Snapshot())
+        """As last listed."""
         self._books = SessionBooks()
         self._unreadable = Unreadable[Key]()
         """What could not be added up."""
@@ -187,12 +198,17 @@ class CostCache:
         """False for what could not be added up, until it is time to try again."""
         return not entry.call_problems or self._unreadable.is_due(key_of(entry.source), entry.source)
 
-    def _listed(self) -> tuple[list[CachedSource], list[SessionSummary]]:
-        entries = self._catalogue.entries()
-        return entries, [one for one in self._catalogue.snapshot.sessions if not one.gone]
+    def _listed(self) -> tuple[list[CachedSource], tuple[SessionSummary, ...]]:
+        entries, snapshot = self._catalogue.entries(), self._catalogue.snapshot
+        there = self._there
+        if there.snapshot is not snapshot:
+            sessions = tuple(one for one in snapshot.sessions if not one.gone)
+            there = self._there = _There(snapshot, sessions, _directories(sessions))
+        return entries, there.sessions
 
-    def _read_index(self, sessions: Iterable[SessionSummary]) -> RunIndex:
-        directories = dict.fromkeys(one.cwd for one in sessions if one.cwd)
+    def _read_index(self, sessions: Sequence[SessionSummary]) -> RunIndex:
+        there = self._there
+        directories = there.directories if there.sessions is sessions else _directories(sessions)
         files = index_files(self._adapters.environment, directories)
         runs = self._index  # that of another thread may be there at any moment
         if files != runs.files:
@@ -209,7 +225,7 @@ class CostCache:
 
     def _look(self) -> tuple[SourcesNow, tuple[SessionSummary, ...], RunIndex]:
         entries, sessions = self._listed()
-        return self._sources.look(tuple(entries)), tuple(sessions), self._read_index(sessions)
+        return self._sources.look(tuple(entries)), sessions, self._read_index(sessions)
 
     def _all_read(self, sources: SourcesNow) -> SourcesNow:
         """With the calls of all that is to be read, as far as there is time for it."""
@@ -267,3 +283,7 @@ class CostCache:
 
         problem = self._catalogue.keep(encoded)
         return sheet if problem is None else replace(sheet, problems=(*sheet.problems, problem))
+
+
+def _directories(sessions: Sequence[SessionSummary]) -> Collection[str]:
+    return dict.fromkeys(one.cwd for one in sessions if one.cwd)

@@ -3,7 +3,7 @@
     PYTHONPATH=tests:tests/helpers python -m benchmarks [--corpus DIR] [--fast-resume PATH] [--size M] [--large L]
                                           [--runs 5] [--idle 300] [--ccusage PATH]
                                           [--only start,list,search,typing,queries,costs,agents,big,long,idle,
-                                          attention,recall,crowd] [--queries 10000] [--into docs/performance.md]
+                                          attention,recall,lines,crowd] [--queries 10000] [--into docs/performance.md]
 
 The corpora are written by `tests/corpus/make_corpus.py`. fast-resume is put beside ours when
 its command `fr` is found: `python3 -m venv V && V/bin/pip install fast-resume==2.14.0`, `--fast-resume V/bin/fr`.
@@ -20,13 +20,29 @@ from pathlib import Path
 
 from benchmarks.attention import attending
 from benchmarks.corpora import Corpora
-from benchmarks.costs import spending
+from benchmarks.costs import a_line, spending
 from benchmarks.many import crowded, listings
 from benchmarks.measures import Row, Tool, big_file, listing, long_sessions, start_and_keys, waiting
 from benchmarks.recall import recalling
 from benchmarks.search import searching
 from benchmarks.table import figure, markdown, put
 from benchmarks.typed import keystrokes, typed
+
+_EVERY = (
+    "start",
+    "list",
+    "search",
+    "typing",
+    "queries",
+    "costs",
+    "agents",
+    "big",
+    "long",
+    "idle",
+    "attention",
+    "recall",
+    "lines",
+)
 
 
 def _arguments() -> argparse.Namespace:
@@ -41,7 +57,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument(
         "--only",
         default="",
-        help="start, list, search, typing, queries, costs, agents, big, long, idle, attention, recall; alone: crowd",
+        help=f"{', '.join(_EVERY)}; alone: crowd",
     )
     parser.add_argument("--queries", type=int, default=10_000, help="how many are typed")
     parser.add_argument("--into", type=Path, help="a Markdown document whose table of figures is to be written anew")
@@ -59,21 +75,7 @@ def _tools(scratch: Path, fast_resume: str | None) -> tuple[Tool, Tool | None]:
 
 def _measured(given: argparse.Namespace, corpora: Corpora, scratch: Path) -> Iterator[Row]:
     ours, theirs = _tools(scratch, given.fast_resume)
-    every = (
-        "start",
-        "list",
-        "search",
-        "typing",
-        "queries",
-        "costs",
-        "agents",
-        "big",
-        "long",
-        "idle",
-        "attention",
-        "recall",
-    )
-    wanted = given.only.split(",") if given.only else every
+    wanted = given.only.split(",") if given.only else _EVERY
     for tool in (ours, theirs):
         if tool is not None:
             tool.forget()
@@ -93,6 +95,8 @@ def _measured(given: argparse.Namespace, corpora: Corpora, scratch: Path) -> Ite
         yield from typed(corpora.sized(given.size), scratch / "typed", given.queries)
     if "costs" in wanted:
         yield from spending(ours, given.ccusage, corpora.sized(given.size), given.runs)
+    if "lines" in wanted:
+        yield from a_line(corpora.sized(given.size), scratch)
     if "agents" in wanted:
         yield from listings(ours, corpora.folder)
     if "crowd" in wanted:

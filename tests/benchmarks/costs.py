@@ -15,11 +15,15 @@ from functools import partial
 from pathlib import Path
 
 from benchmarks.measures import Row, Tool
+from hermes_tui.attention.monitor import Monitor
+from hermes_tui.clock import Clock
 from hermes_tui.sessions.cost.report import CostOptions
 from hermes_tui.sessions.manager import SessionManager
+from hermes_tui.sessions.mark_store import MarkStore
+from hermes_tui.tui.widgets.session_list.rows import Forest
 from session_adapters.base import Environment
 
-__all__ = ["spending"]
+__all__ = ["a_line", "spending"]
 
 _REPORT = ("cost", "report", "--json")
 
@@ -49,6 +53,42 @@ def spending(ours: Tool, ccusage: str | None, home: Path, runs: int) -> Iterator
     yield Row("costs, the list known: CPU", "s", _median(runs, with_the_list), theirs, "≤ 0.45")
     yield Row("costs, all known: CPU", "s", _median(runs, partial(_seconds, report, variables)), theirs)
     yield Row("costs asked again in the program", "ms", _asked_again(home, ours.scratch), None, "≤ 20")
+
+
+def a_line(home: Path, scratch: Path) -> Iterator[Row]:
+    """Processor milliseconds in a program that stays, until a line of one session is in its list, its costs and its
+    layout, and what needs a person is known. The session is left as it was."""
+    manager = SessionManager(Environment(home=home), cache_dir=scratch / "line", indexed=False)
+    manager.catalogue.refresh()
+    manager.costs.book()
+    monitor = Monitor(manager, MarkStore(scratch / "marks.db"))
+    snapshot = manager.catalogue.complete(lambda: False)
+    monitor.look(snapshot)
+    forest = Forest(manager.costs.shown(snapshot.sessions)).prepare()
+    path = next(Path(one.path) for one in snapshot.sessions if one.agent == "claude" and one.kind == "session")
+    before, status, line = path.read_bytes(), path.stat(), path.read_bytes().splitlines(keepends=True)[-1]
+    shown: list[float] = []
+    judged: list[float] = []
+    try:
+        for _ in range(40):
+            with path.open("ab") as file:
+                file.write(line)
+            start = time.process_time()
+            manager.catalogue.refresh(("claude",), written=(str(path),))
+            manager.costs.book()
+            snapshot = manager.catalogue.snapshot
+            forest = Forest(manager.costs.shown(snapshot.sessions), forest).prepare()
+            forest.rows(Clock())
+            between = time.process_time()
+            monitor.look(snapshot)
+            shown.append((between - start) * 1000)
+            judged.append((time.process_time() - between) * 1000)
+    finally:
+        path.write_bytes(before)
+        os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+    sessions = f"in one of {len(snapshot.sessions):,} sessions"
+    yield Row(f"a line {sessions}, in list and costs: CPU", "ms", statistics.median(shown), None, "≤ 3")
+    yield Row(f"a line {sessions}, who is needed: CPU", "ms", statistics.median(judged))
 
 
 def _median(runs: int, measure: Callable[[], float]) -> float:

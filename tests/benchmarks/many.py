@@ -21,6 +21,7 @@ from typing import Any
 
 import apsw
 
+from benchmarks.costs import a_line
 from benchmarks.measures import Row, Tool, idle, start_and_keys
 from benchmarks.terminal import Terminal
 from benchmarks.typed import keystrokes
@@ -107,6 +108,7 @@ def crowded(ours: Tool, folder: Path, seconds: float, runs: int) -> Iterator[Row
         subprocess.run(command, env=ours.environment(home), check=True, capture_output=True)
         times.append(sum(os.times()[2:4]) - sum(before[2:4]))
     yield Row("list of three, warm: processor", "s", statistics.median(times), aim="≤ 0.35")
+    yield from a_line(home, ours.scratch)
     with Terminal(ours.screen, ours.environment(home)) as terminal:
         terminal.until(lambda lines: any("sessions" in line for line in lines))
         terminal.wait(20.0)

@@ -154,8 +154,6 @@ class _Labels(msgspec.Struct):
 
 
 _ENCODER = msgspec.msgpack.Encoder()
-_ENTRIES = msgspec.msgpack.Decoder(list[msgspec.Raw])
-_ENTRY = msgspec.msgpack.Decoder(CachedSource)
 _WHOLE = msgspec.msgpack.Decoder(list[CachedSource])
 _PICTURE = msgspec.msgpack.Decoder(FirstPicture)
 _LABELS = msgspec.msgpack.Decoder(_Labels)
@@ -170,20 +168,16 @@ def load(
     shown = {one.unified_id: one for one in picture.sessions}
     for part in read_parts(path, _MAGIC, _LISTED):
         try:
-            raw = part or b""
-            entries = [_entry(one, shown) for one in _ENTRIES.decode(raw)] if shown else _WHOLE.decode(raw)
+            entries = _WHOLE.decode(part or b"")
         except (msgspec.MsgspecError, ValueError, RecursionError):  # its sources are read again, as if they were new
             damaged()
             continue
+        for entry in entries if shown else ():
+            if any(one.unified_id in shown for one in entry.summaries):
+                same = (shown.get(one.unified_id) for one in entry.summaries)
+                summaries = (one if other != one else other for one, other in zip(entry.summaries, same, strict=True))
+                msgspec.structs.force_setattr(entry, "summaries", tuple(summaries))
         yield from entries
-
-
-def _entry(raw: msgspec.Raw, shown: Mapping[str, SessionSummary]) -> CachedSource:
-    entry = _ENTRY.decode(raw)
-    same = (shown.get(one.unified_id) for one in entry.summaries)
-    summaries = tuple(one if other != one else other for one, other in zip(entry.summaries, same, strict=True))
-    msgspec.structs.force_setattr(entry, "summaries", summaries)
-    return entry
 
 
 def load_picture(path: Path) -> FirstPicture | None:

@@ -11,11 +11,13 @@ from pathlib import Path
 import pytest
 
 from chances import TIMES, chance
+from claude_lines import ClaudeHome
 from hermes_tui.sessions.catalogue.catalogue import Catalogue
-from hermes_tui.sessions.catalogue.snapshot import Snapshot
+from hermes_tui.sessions.catalogue.snapshot import Snapshot, newest_first
 from hermes_tui.sessions.manager import SessionManager
 from sample_homes import HOMES
 from session_adapters.base import Environment
+from session_adapters.claude.adapter import ClaudeAdapter
 from session_adapters.model import SessionSummary
 from session_adapters.reading.files import METER
 from support import STORES
@@ -114,3 +116,25 @@ def test_no_other_file_is_looked_at(
     elsewhere = os.fspath(tiny_home.add("new"))
     assert len(catalogue.refresh(("tiny",), written={elsewhere}).sessions) == 11
     assert listings == ["listed"]
+
+
+def test_a_line_has_no_other_session_looked_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All of them were compared and sorted for it."""
+    claude_home = ClaudeHome(tmp_path / "home")
+    paths = [claude_home.session(f"question {number}") for number in range(64)]
+    manager = SessionManager(Environment(home=claude_home.home), cache_dir=claude_home.home / "cache")
+    catalogue = manager.catalogue
+    catalogue.refresh()
+    compared: list[int] = []
+    asked: list[str] = []
+
+    def key(one: SessionSummary) -> tuple[float, str]:
+        asked.append(one.session_id)
+        return newest_first(one)
+
+    monkeypatch.setattr(ClaudeAdapter, "relate", lambda adapter, all_: compared.append(len(all_)))
+    monkeypatch.setattr("hermes_tui.sessions.catalogue.sorted_sessions.newest_first", key)
+    claude_home.say(paths[40], "user", "One more")
+    snapshot = catalogue.refresh(("claude",), written=(str(paths[40]),))
+    assert snapshot.sessions[0].path == str(paths[40]) and len(snapshot.sessions) == 64
+    assert not compared and len(asked) <= 2 * (7 + 2)

@@ -73,6 +73,9 @@ class AgentSessions:
         self._waiting: set[Key] = set()
         """Sources that are looked at again though nobody writes to them."""
         self._stale = False
+        """The sessions are to be compared anew."""
+        self._grown: list[tuple[CachedSource, CachedSource]] = []
+        """Sources as they were when that was last done, and as they are now."""
         self._news = False
 
     @property
@@ -146,7 +149,8 @@ class AgentSessions:
         """Put `new` in the place of `old`, unless something newer is there by now."""
         if self.entries.get(key) is old:
             self._put(key, new)
-            self._stale = self._stale or new.summaries is not old.summaries
+            if new.summaries is not old.summaries:
+                self._grown.append((old, new))
 
     def completed(self, key: Key, old: CachedSource, new: CachedSource) -> None:
         """The same with what was just read in full: where that failed, `old` stays."""
@@ -271,12 +275,8 @@ class AgentSessions:
         changed = looked.gone or bool(changes)
         first = self.place is None
         self._take(looked)
-        if changed and not (self._stale or looked.gone):
-            grown = [(known, new) for known, new in changes if known is not None]
-            self._stale = len(grown) < len(changes) or not self._related.grow(adapter, grown)
-            self._news = True
-        else:
-            self._stale = self._stale or changed
+        self._grown += [(known, new) for known, new in changes if known is not None]
+        self._stale = self._stale or looked.gone or any(known is None for known, _ in changes)
         self.relate(adapter, None if first else looked.left_out)
         problems = list(looked.problems)
         live = self._processes(adapter, problems)
@@ -315,10 +315,13 @@ class AgentSessions:
     def relate(self, adapter: Adapter, left_out: Collection[str] | None = None) -> None:
         """Let the adapter compare the sessions with each other, if any changed since it last did. Sessions that are
         missing now are listed as gone, but for those `left_out`; none where that is None."""
-        if not self._stale:
+        grown, self._grown = self._grown, []
+        if not (self._stale or grown):
+            return
+        self._news = True
+        if not self._stale and self._related.grow(grown):
             return
         self._stale = False
-        self._news = True
         self._related.relate(adapter, self.entries.values(), left_out)
 
     def _processes(self, adapter: Adapter, problems: list[Problem]) -> Mapping[str, Liveness]:

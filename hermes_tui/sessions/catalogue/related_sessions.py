@@ -31,6 +31,8 @@ class RelatedSessions:
         self.problems: tuple[Problem, ...] = ()
         """Why they could not be compared."""
         self._gone: Mapping[str, SessionSummary] = {}
+        self._grows_alone = False
+        """See `Adapter.grows_alone`; of the adapter that compared them last."""
         self._copied: frozenset[str] = frozenset()
         """Native ids that several sources have."""
         self._shown: tuple[Mapping[str, Liveness], tuple[SessionSummary, ...]] | None = None
@@ -40,7 +42,7 @@ class RelatedSessions:
         `left_out`; none where that is None."""
         # Copies too: the adapter knows which of them is the session; of what it leaves, the longest is.
         read_now = [summary for entry in entries for summary in entry.summaries]
-        before, self._shown, self.problems = self.present, None, ()
+        before, self._shown, self.problems, self._grows_alone = self.present, None, (), adapter.grows_alone
         try:
             self.present = tuple(_distinct(adapter.relate(read_now)))
         except Exception as error:
@@ -59,10 +61,10 @@ class RelatedSessions:
                     gone[summary.session_id] = replace(summary, gone=True, live=False, status=None)
         self._gone = dict(islice(gone.items(), max(0, len(gone) - GONE_KEPT), None))
 
-    def grow(self, adapter: Adapter, changed: Sequence[tuple[CachedSource, CachedSource]]) -> bool:
+    def grow(self, changed: Sequence[tuple[CachedSource, CachedSource]]) -> bool:
         """Put what is in sources now in the place of what was, each with the relations that it has. False, and
         nothing is different, where these may be others now, or sessions are new or gone."""
-        if self.problems or not adapter.grows_alone:
+        if self.problems or not self._grows_alone:
             return False
         grown: dict[str, tuple[SessionSummary, SessionSummary]] = {}
         for before, now in changed:

@@ -78,7 +78,10 @@ def list_sources(root: Path, report: Report, named: str | None = None) -> Iterat
     for project in entries_of(root / "projects", report):
         if not is_directory(project):
             continue
-        for entry in entries_of(project.path, report):
+        entries = entries_of(project.path, report)
+        entries.reverse()
+        while entries:  # each is let go of once it was looked at: there may be tens of thousands
+            entry = entries.pop()
             if entry.name.endswith(".jsonl"):
                 if named not in (None, _id_of(entry)):
                     continue

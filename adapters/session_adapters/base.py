@@ -55,10 +55,10 @@ __all__ = [
 GROWS = frozenset(
     (
         *("updated_at", "size", "message_count", "turn_count", "tool_call_count", "tokens", "model", "models"),
-        *("cost", "error", "partial", "warnings"),
+        *("cost", "error", "partial", "warnings", "title", "preview"),
     )
 )
-"""Fields of a summary that change with each line of a session."""
+"""Fields of a summary that change as a session grows."""
 
 Report = Callable[[Problem], None]
 """Where an adapter says what it could not read."""

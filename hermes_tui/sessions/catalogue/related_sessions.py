@@ -18,7 +18,7 @@ __all__ = ["GONE_KEPT", "RelatedSessions"]
 GONE_KEPT = 100
 """Sessions of an agent that are gone and still listed, the last ones: over weeks thousands come and go."""
 _STAYS = tuple(set(SessionSummary.__struct_fields__) - GROWS)
-"""What a session that grows mostly keeps."""
+"""What a session that grows keeps, or its relations may be others."""
 
 
 class RelatedSessions:

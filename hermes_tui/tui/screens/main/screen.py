@@ -117,7 +117,8 @@ class MainScreen(CurrentSize[None]):
     @property
     def is_whole(self) -> bool:
         """Its parts are there: it was composed, and is not being taken down."""
-        return len(self.query("#sessions, #detail, #hints")) == 3
+        # Not a query, which looks at every widget: it is asked for all that threads have to say.
+        return all(one.is_attached for one in (self.sessions, self.parts.detail, self.parts.hints))
 
     # Data --------------------------------------------------------------------------------------------------
 

@@ -5,16 +5,27 @@ from __future__ import annotations
 import os
 import random
 import shutil
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from chances import TIMES, chance
 from claude_lines import ClaudeHome
+from hermes_tui.clock import Clock
 from hermes_tui.sessions.catalogue.catalogue import Catalogue
 from hermes_tui.sessions.catalogue.snapshot import Snapshot, newest_first
+from hermes_tui.sessions.cost.priced_sessions import priced
+from hermes_tui.sessions.cost.prices import Prices
+from hermes_tui.sessions.cost.runs import RunIndex
+from hermes_tui.sessions.cost.session_books import Listed, SessionBooks
+from hermes_tui.sessions.cost.summary import SpendRow, SpendSummary
 from hermes_tui.sessions.manager import SessionManager
+from hermes_tui.tui.widgets.session_list.order import Order
+from hermes_tui.tui.widgets.session_list.rows import Forest
+from hermes_tui.tui.workers.list_layout import ListLayout
+from made import NOW
 from sample_homes import HOMES
 from session_adapters.base import Environment
 from session_adapters.claude.adapter import ClaudeAdapter
@@ -116,6 +127,46 @@ def test_no_other_file_is_looked_at(
     elsewhere = os.fspath(tiny_home.add("new"))
     assert len(catalogue.refresh(("tiny",), written={elsewhere}).sessions) == 11
     assert listings == ["listed"]
+
+
+@pytest.mark.parametrize("name", LINES)
+def test_costs_and_the_list_are_those_of_a_program_that_begins_now(name: str, tmp_path: Path) -> None:
+    """Both go on from what they were."""
+    home, agent = tmp_path / "home", name.partition("/")[0]
+    shutil.copytree(STORES / name, home, symlinks=True)
+    dice = chance(LINES.index(name))
+    environment = Environment(home=home, variables={}, proc=tmp_path / "proc")
+    manager = SessionManager(environment, cache_dir=tmp_path / "cache", indexed=False)
+    shown: list[tuple[Snapshot, Forest]] = []
+    layout = ListLayout(manager, Order, shown.append)
+    manager.catalogue.refresh()
+    for _ in range(STEPS):
+        layout.make()
+        sheet = manager.costs.book()
+        layout.make()
+        there = tuple(one for one in manager.catalogue.snapshot.sessions if not one.gone)
+        listed = Listed(tuple(manager.catalogue.entries()), there, RunIndex(), Prices({}))
+        anew = SessionBooks().add_up(listed, SpendSummary())
+        if there:  # of an agent that has no session now nothing is forgotten
+            assert (sheet.own, sheet.made_of, sheet.copies) == (anew.own, anew.made_of, anew.copies)
+        assert rounded(sheet.rows) == rounded(anew.rows)
+        snapshot, forest = shown[-1]
+        assert list(snapshot.sessions) == priced(manager.catalogue.snapshot.sessions, sheet.own)
+        assert told(forest) == told(Forest(snapshot.sessions))
+        written = {str(path) for _ in range(dice.randint(1, 3)) for path in write(home, dice)}
+        manager.catalogue.refresh((agent,), written=written)
+
+
+def rounded(rows: Iterable[SpendRow]) -> Sequence[SpendRow]:
+    """What is added in another order is not the same to the last digit."""
+    return [replace(one, usd=round(one.usd, 9), estimated_usd=round(one.estimated_usd, 9)) for one in rows]
+
+
+def told(forest: Forest) -> object:
+    """The rows, with all that is below them, and what a search looks in."""
+    rows = forest.rows(Clock(NOW), {one.key for one in forest.by_session.values()})
+    shown = [(row.heading, row.guide, row.conversation and row.conversation.parts) for row in rows]
+    return shown, [one.haystack for one in forest.newest]
 
 
 def test_a_line_has_no_other_session_looked_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -23,7 +23,7 @@ from hermes_tui.sessions.catalogue.unreadable import Unreadable
 from hermes_tui.sessions.cost.call_reader import CallsQuestion, ask_helper, read_calls
 from hermes_tui.sessions.cost.prices import Prices
 from hermes_tui.sessions.cost.runs import Run, RunIndex, index_files, read_index
-from hermes_tui.sessions.cost.session_books import Listed, SessionBooks
+from hermes_tui.sessions.cost.session_books import SessionBooks, SheetBasis
 from hermes_tui.sessions.cost.session_sources import SourcesNow, WatchedSources, counted_at, sources_of
 from hermes_tui.sessions.cost.summary import SpendPrices, SpendSummary
 from hermes_tui.sessions.index.source_state import Key, key_of
@@ -251,7 +251,7 @@ class CostCache:
 
     def _added_up(self, sources: SourcesNow, sessions: tuple[SessionSummary, ...], runs: RunIndex) -> SpendSummary:
         before = self.last()
-        listed = Listed(sources.entries, sessions, runs, self.prices)
+        listed = SheetBasis(sources.entries, sessions, runs, self.prices)
         sheet = self._books.go_on(listed, before)
         if sheet is None:
             if len(before.rows) > NOT_TWICE:

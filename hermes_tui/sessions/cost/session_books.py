@@ -23,13 +23,13 @@ from session_adapters.model import SessionSummary, unified_id
 from session_adapters.text import scrub
 from session_adapters.usage import CallPack, Packed
 
-__all__ = ["Listed", "SessionBooks"]
+__all__ = ["SessionBooks", "SheetBasis"]
 
 _NO_CALLS: tuple[object, Mapping[str, Sequence[CallPack]]] = (None, {})
 
 
-class Listed(NamedTuple):
-    """What is added up, as it was listed at one moment."""
+class SheetBasis(NamedTuple):
+    """What a sheet of costs is made of, as it was listed at one moment."""
 
     entries: tuple[CachedSource, ...]
     sessions: tuple[SessionSummary, ...]
@@ -39,7 +39,7 @@ class Listed(NamedTuple):
 
 
 class _Made(NamedTuple):
-    listed: Listed
+    listed: SheetBasis
     zone: tuple[str, str]
     sheet: SpendSummary
 
@@ -55,7 +55,7 @@ class SessionBooks:
         self._made: _Made | None = None
         """What was last added up of all."""
 
-    def go_on(self, listed: Listed, before: SpendSummary) -> SpendSummary | None:
+    def go_on(self, listed: SheetBasis, before: SpendSummary) -> SpendSummary | None:
         """The sheet of a moment ago with what the sessions that grew came to since. None where more than that is
         different, or that sheet is not the one to `remember`: all is to be added up."""
         made, self._made = self._made, None  # it holds a sheet, and two are too much
@@ -63,7 +63,7 @@ class SessionBooks:
             return None
         return self._gone_on(made.listed, listed, before)
 
-    def remember(self, listed: Listed, sheet: SpendSummary) -> None:
+    def remember(self, listed: SheetBasis, sheet: SpendSummary) -> None:
         """Have the next `go_on` start from this one."""
         self._made, self._split = _Made(listed, time.tzname, sheet), _NO_CALLS
 
@@ -73,7 +73,7 @@ class SessionBooks:
 
     # All of them -------------------------------------------------------------------------------------------
 
-    def add_up(self, listed: Listed, before: SpendSummary) -> SpendSummary:
+    def add_up(self, listed: SheetBasis, before: SpendSummary) -> SpendSummary:
         """What all of them come to; of agents that are not listed now what they did `before`."""
         entries, sessions, index, prices = listed
         runs = index.by_session()
@@ -130,7 +130,7 @@ class SessionBooks:
 
     # Those that grew ---------------------------------------------------------------------------------------
 
-    def _gone_on(self, before: Listed, now: Listed, sheet: SpendSummary) -> SpendSummary | None:
+    def _gone_on(self, before: SheetBasis, now: SheetBasis, sheet: SpendSummary) -> SpendSummary | None:
         """The sheet with what the sessions that grew come to by now. None where more than that is different: which
         sessions there are, which source stands for one, or who has a call that several have."""
         if now.runs is not before.runs or now.prices is not before.prices or sheet.edition != now.prices.edition:
@@ -158,7 +158,7 @@ class SessionBooks:
         return replace(sheet, own=own, made_of=made_of, rows=rows)
 
 
-def _grown(before: Listed, now: Listed) -> Sequence[tuple[SessionSummary, CountedAt]] | None:
+def _grown(before: SheetBasis, now: SheetBasis) -> Sequence[tuple[SessionSummary, CountedAt]] | None:
     """The sessions of the sources that are others now, each with what stands for it; None where it takes a look at
     all of them to tell."""
     gone, new = differences(before.entries, now.entries)

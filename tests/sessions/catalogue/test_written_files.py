@@ -19,7 +19,7 @@ from hermes_tui.sessions.catalogue.snapshot import Snapshot, newest_first
 from hermes_tui.sessions.cost.priced_sessions import priced
 from hermes_tui.sessions.cost.prices import Prices
 from hermes_tui.sessions.cost.runs import RunIndex
-from hermes_tui.sessions.cost.session_books import Listed, SessionBooks
+from hermes_tui.sessions.cost.session_books import SessionBooks, SheetBasis
 from hermes_tui.sessions.cost.summary import SpendRow, SpendSummary
 from hermes_tui.sessions.manager import SessionManager
 from hermes_tui.tui.widgets.session_list.order import Order
@@ -145,7 +145,7 @@ def test_costs_and_the_list_are_those_of_a_program_that_begins_now(name: str, tm
         sheet = manager.costs.book()
         layout.make()
         there = tuple(one for one in manager.catalogue.snapshot.sessions if not one.gone)
-        listed = Listed(tuple(manager.catalogue.entries()), there, RunIndex(), Prices({}))
+        listed = SheetBasis(tuple(manager.catalogue.entries()), there, RunIndex(), Prices({}))
         anew = SessionBooks().add_up(listed, SpendSummary())
         if there:  # of an agent that has no session now nothing is forgotten
             assert (sheet.own, sheet.made_of, sheet.copies) == (anew.own, anew.made_of, anew.copies)

@@ -6,6 +6,7 @@ Tens of thousands of sessions are compared in one go, in C; only those apart are
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import is_
 from typing import TypeVar
 
 __all__ = ["alike_ends", "differences"]
@@ -14,15 +15,14 @@ T = TypeVar("T")
 
 
 def alike_ends(before: Sequence[T], now: Sequence[T]) -> tuple[int, int]:
-    """How many are equal at the beginning of both, and of the rest at the end. Both are tuples, or both lists."""
+    """How many are the same objects at the beginning of both, and of the rest at the end."""
     start = _alike(before, now)
     before, now = before[start:][::-1], now[start:][::-1]
     return start, _alike(before, now)
 
 
 def differences(before: Sequence[T], now: Sequence[T]) -> tuple[Sequence[T], Sequence[T]]:
-    """What is not there any more, and what is new, told apart as objects; what only stands elsewhere is neither. Both
-    are tuples, or both lists."""
+    """What is not there any more, and what is new, told apart as objects; what only stands elsewhere is neither."""
     if before is now:
         return (), ()
     if not before:
@@ -38,7 +38,7 @@ def _alike(one: Sequence[T], other: Sequence[T]) -> int:
     low, high = 0, min(len(one), len(other))
     while low < high:
         middle = (low + high + 1) // 2
-        if one[low:middle] == other[low:middle]:
+        if all(map(is_, one[low:middle], other[low:middle])):
             low = middle
         else:
             high = middle - 1

@@ -132,12 +132,13 @@ class Monitor:
         known_lanes = self._lanes() if any(session.agent == "hermes" for session in snapshot.sessions) else {}
         unknown, lanes = "hermes" if known_lanes is None else "", known_lanes or {}
         runs = {*processes, *(key for key, lane in lanes.items() if lane.is_busy)}
-        known_of = {*seen, *processes, *self._running}
+        named = {*seen, *processes, *self._running}
         wanted: list[tuple[SessionSummary, bool]] = []
         ended: set[str] = set()
         before: set[str] = set()
         all_unread: dict[str, float] = {}
-        for session in _in_question(snapshot.sessions, min(now, began) - _RECENT.total_seconds(), known_of):
+        # What is older than that is neither recent nor of the time just before the first run (`_BEFORE_FIRST`).
+        for session in _in_question(snapshot.sessions, min(now, began) - _RECENT.total_seconds(), named):
             if session.gone or session.kind == "subagent" or session.agent == unknown:
                 continue
             at, key = session.updated_at.timestamp(), session.unified_id

@@ -39,6 +39,7 @@ from session_adapters.model import Session, SessionSummary
 from session_adapters.reading.damaged_places import reading_session
 from session_adapters.reading.files import open_file, read_at
 from session_adapters.reading.folders import problem_in, report_damage
+from session_adapters.reading.lineage import once
 from session_adapters.reading.lines import lines
 from session_adapters.session_counts import SessionFold
 from session_adapters.transcript import Transcript
@@ -110,12 +111,7 @@ class GeminiAdapter(JsonlAdapter):
     def relate(self, summaries: Sequence[SessionSummary]) -> Sequence[SessionSummary]:
         """See `Adapter.relate`. Of copies of a session (0.40 copies what 0.20 wrote, and goes on in another file)
         the one that goes on longest; the first that was listed, when they are alike."""
-        best: dict[str, SessionSummary] = {}
-        for summary in summaries:
-            other = best.get(summary.session_id)
-            if other is None or _length(summary) > _length(other):
-                best[summary.session_id] = summary
-        return list(best.values())
+        return list(once(summaries, _length).values())
 
     def find(self, session_id: str) -> Source | None:
         """See `Adapter.find`; of several copies the one that `relate` keeps. The names of chats have only the

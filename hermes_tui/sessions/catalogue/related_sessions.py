@@ -12,6 +12,7 @@ from hermes_tui.sessions.catalogue.cache import CachedSource
 from hermes_tui.sessions.catalogue.read_source import failure
 from session_adapters.base import GROWS, Adapter, Liveness
 from session_adapters.model import Problem, SessionSummary
+from session_adapters.reading.lineage import once
 
 __all__ = ["GONE_KEPT", "RelatedSessions"]
 
@@ -44,9 +45,9 @@ class RelatedSessions:
         read_now = [summary for entry in entries for summary in entry.summaries]
         before, self._shown, self.problems, self._grows_alone = self.present, None, (), adapter.grows_alone
         try:
-            self.present = tuple(_distinct(adapter.relate(read_now)))
+            self.present = tuple(once(adapter.relate(read_now), _length).values())
         except Exception as error:
-            self.present = tuple(_distinct(read_now))
+            self.present = tuple(once(read_now, _length).values())
             self.problems = (failure(self._agent, "", "comparing its sessions", error),)
         ids = {summary.session_id for summary in read_now}
         self._copied = frozenset()
@@ -115,15 +116,6 @@ def _with_process(summary: SessionSummary, live: Mapping[str, Liveness]) -> Sess
     return replace(summary, live=now is not None, status=status)
 
 
-def _distinct(summaries: Iterable[SessionSummary]) -> Sequence[SessionSummary]:
-    """Each session once (checklist L-11): of copies the one that goes on longest."""
-    best: dict[str, SessionSummary] = {}
-    for summary in summaries:
-        other = best.get(summary.session_id)
-        if other is None or _length(summary) > _length(other):
-            best[summary.session_id] = summary
-    return list(best.values())
-
-
 def _length(summary: SessionSummary) -> tuple[float, int, int]:
+    """Each session is there once (checklist L-11): of copies the one that goes on longest."""
     return (summary.updated_at.timestamp(), summary.message_count, summary.size)

@@ -8,8 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chances import examples
+from hermes_tui.sessions.catalogue.cache import CachedSource
 from hermes_tui.sessions.cost.priced_sessions import PricedSessions, priced
-from session_adapters.model import Cost, SessionSummary
+from hermes_tui.sessions.cost.session_sources import WatchedSources
+from session_adapters.base import Source
+from session_adapters.model import Cost, Problem, SessionSummary
 
 SESSION = st.builds(
     lambda name, second, partial, cost: SessionSummary(
@@ -42,3 +45,16 @@ def test_it_says_what_a_new_one_says(steps: list[tuple[list[SessionSummary], dic
         assert list(found) == priced(sessions, own)
         again = kept.take(tuple(reversed(sessions)), dict(own))
         assert {id(one) for one in again} == {id(one) for one in found}
+
+
+def test_an_equal_source_that_was_read_again_is_told_of_still() -> None:
+    """What could not be read and still cannot is another object, and no other trouble."""
+    source = Source(agent="claude", path="/a.jsonl", stamp=(1, 2, 3), size=3, modified=1.0)
+    first, again = (
+        CachedSource(source=source, problems=(Problem(agent="claude", path="/a.jsonl", reason="is damaged"),))
+        for _ in range(2)
+    )
+    watched = WatchedSources()
+    before = watched.look((first,))
+    now = watched.look((again,))
+    assert first == again and now.troubled[0] is again and now.digest == before.digest

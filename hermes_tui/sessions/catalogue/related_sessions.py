@@ -12,7 +12,6 @@ from hermes_tui.sessions.catalogue.cache import CachedSource
 from hermes_tui.sessions.catalogue.read_source import failure
 from session_adapters.base import GROWS, Adapter, Liveness
 from session_adapters.model import Problem, SessionSummary
-from session_adapters.reading.lineage import once
 
 __all__ = ["GONE_KEPT", "RelatedSessions"]
 
@@ -41,6 +40,8 @@ class RelatedSessions:
     def relate(self, adapter: Adapter, entries: Iterable[CachedSource], left_out: Collection[str] | None) -> None:
         """Let the adapter compare all sessions. Those that are missing now are listed as gone, but for those
         `left_out`; none where that is None."""
+        from session_adapters.reading.lineage import once  # not in the first frame
+
         # Copies too: the adapter knows which of them is the session; of what it leaves, the longest is.
         read_now = [summary for entry in entries for summary in entry.summaries]
         before, self._shown, self.problems, self._grows_alone = self.present, None, (), adapter.grows_alone

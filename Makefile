@@ -71,7 +71,7 @@ bench: $(STAMP)  ## measure speed and memory (CORPUS=DIR keeps the generated ses
 
 queries: $(STAMP)  ## type ten thousand random and hostile queries, on the corpus and on a store that is read beside
 	PYTHONPATH=$(HELPERS) $(BIN)/python -m benchmarks $(if $(CORPUS),--corpus $(CORPUS)) --only queries
-	HERMES_TUI_EXAMPLES=400 $(BIN)/python -m pytest -q -n 0 tests/sessions/search/test_search_live.py -k whatever_is_typed
+	HERMES_TUI_EXAMPLES=400 $(BIN)/python -m pytest -q -n 0 tests/sessions/search/incremental/test_search_live.py -k whatever_is_typed
 
 soak: $(STAMP)  ## run the program beside ten agents that write, with random keys, and count its memory (MINUTES=60)
 	PYTHONPATH=$(HELPERS) $(BIN)/python -m benchmarks.soak $(if $(MINUTES),--minutes $(MINUTES)) $(SOAK_ARGS)

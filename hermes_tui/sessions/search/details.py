@@ -62,7 +62,7 @@ def compare(
     for part in conversation.parts.values():
         if not part.unread or stop():
             continue
-        shelf = stores.by_session[part.summary.unified_id]
+        shelf = stores.shelf(part.summary.unified_id)
         wanted = {part.summary.session_id: Wanted(part.summary, query.for_session(part.summary))}
         adapter = stores.adapter(part.summary.agent)
         for found in scan(
@@ -166,7 +166,7 @@ def outline(
         try:
             text = part.read(match) or (None if stop() else _text(stores, summary, match))
         except Exception as error:
-            path = stores.by_session[summary.unified_id].source.path
+            path = stores.shelf(summary.unified_id).source.path
             reason = f"cannot be read ({type(error).__name__}: {error})"
             problems.append(Problem(agent=summary.agent, path=path, reason=reason, session_id=summary.session_id))
     shown, marks = found_snippet(query, summary, match, text)
@@ -199,7 +199,7 @@ def glimpse(stores: CatalogueStores, query: Query, conversation: FoundConversati
 
 def _text(stores: CatalogueStores, summary: SessionSummary, match: Match) -> Text | None:
     """The message with the match. Raises what adapters do."""
-    source = stores.by_session[summary.unified_id].source
+    source = stores.shelf(summary.unified_id).source
     texts = stores.adapter(summary.agent).texts(source, lambda problem: None, summary.session_id)
     return next(
         (
@@ -247,7 +247,7 @@ def _facts(match: Match | None) -> dict[str, Any]:
 
 def _open(stores: CatalogueStores, summary: SessionSummary, problems: list[Problem]) -> Transcript | None:
     """A session, its last page read; None where it cannot be."""
-    shelf = stores.by_session[summary.unified_id]
+    shelf = stores.shelf(summary.unified_id)
     try:
         return stores.adapter(summary.agent).open(shelf.source, shelf.named or summary.session_id)
     except (SessionMissing, SessionUnreadable) as error:

@@ -11,13 +11,14 @@ from hermes_tui.sessions.query.query import Query
 from hermes_tui.sessions.query.tree import MessageFilter, all_of
 from hermes_tui.sessions.search.details import compare, details, outline
 from hermes_tui.sessions.search.engine import Hunt
-from hermes_tui.sessions.search.grouping import FoundConversation, Gathering, root_of
+from hermes_tui.sessions.search.gathering import Gathering, Kin, best_first
+from hermes_tui.sessions.search.grouping import FoundConversation, root_of
 from hermes_tui.sessions.search.model import Outcome, SearchCoverage, SearchOptions
 from hermes_tui.sessions.search.relevance import MOST_RANKED, PLAIN, looked_for, weigh
 from hermes_tui.sessions.search.stores import CatalogueStores
 from session_adapters.model import Problem, SessionSummary
 
-__all__ = ["Ranking", "discover", "keeper", "narrowed", "rank"]
+__all__ = ["Ranking", "discover", "kept", "narrowed", "rank"]
 
 MOST_COUNTED = 500
 """Rows of the index whose words are counted to put sessions in order; the newest. Some 15 µs each."""
@@ -35,15 +36,12 @@ def narrowed(query: Query, options: SearchOptions) -> Query:
     return Query(query.text, tree, query.parts)
 
 
-def keeper(
-    sessions: Sequence[SessionSummary], options: SearchOptions, home: str
-) -> Callable[[SessionSummary], bool] | None:
-    """Which sessions the options leave to be searched; None for all."""
+def kept(stores: CatalogueStores, options: SearchOptions, home: str) -> Sequence[int] | None:
+    """Places of the sessions that the options leave to be searched; None for all."""
     asked = ListOptions(since=options.since, until=options.until, model=options.model, tags=options.tags, limit=None)
     if asked == ListOptions(limit=None):
         return None
-    kept = {one.unified_id for one in select(sessions, asked, home)}
-    return lambda summary: summary.unified_id in kept
+    return sorted(map(stores.place, select(stores.sessions, asked, home)))
 
 
 class Ranking(NamedTuple):
@@ -77,7 +75,7 @@ def discover(
     """Search everything, then order, cut and describe. After `stop()` what was found until then, and nothing is read
     to show it. `progress` is told how far it has come before each source that is read."""
     query = narrowed(query, options)
-    found = rank(stores, query, options, index, keeper(stores.sessions, options, home), stop, progress=progress)
+    found = rank(stores, query, options, index, kept(stores, options, home), stop, progress=progress)
     results = tuple(
         outline(stores, query, one, found.best, found.problems, stop)
         if not options.windows or stop()
@@ -99,30 +97,31 @@ def rank(
     query: Query,
     options: SearchOptions,
     index: SearchIndex | None,
-    keep: Callable[[SessionSummary], bool] | None,
+    among: Sequence[int] | None,
     stop: Stop = lambda: False,
-    root: Callable[[SessionSummary], tuple[str, str]] = root_of,
+    kin: Kin | None = None,
     hidden: Callable[[SessionSummary], bool] | None = None,
     most: int | None = None,
     progress: Progress = lambda coverage: None,
 ) -> Ranking:
-    """Search the sessions that `keep` says (None: all), then order and cut. `root` tells conversations apart. What is
-    `hidden` is searched and passed over: it is a few of all, and the others need not be told apart from them. After
-    `most` sessions no further ones are looked for: the newest come first."""
+    """Search the sessions in the places `among` (None: all), then order and cut. `kin` tells conversations apart.
+    What is `hidden` is searched and passed over: it is a few of all, and the others need not be told apart from them.
+    After `most` sessions no further ones are looked for: the newest come first."""
     asked = index if options.use_index else None
     weights = PLAIN if index is None else weigh(index, query.tree)
+    gathering = Gathering(kin or stores.kin, hidden)
     hunt = Hunt(
         stores,
         query,
         asked,
-        keep=keep,
+        among=among,
         rewound=options.rewound,
         stop=stop,
         most=most,
         weights=weights,
+        listed=gathering.add_listed,
         progress=progress,
     )
-    gathering = Gathering(root, hidden)
     for found in hunt.run():
         gathering.add(found)
     by_words = options.sort == "relevance" and bool(looked_for(query.tree))
@@ -133,7 +132,7 @@ def rank(
     ranked = len(conversations)
     if by_words:
         ranked = sum(one.is_ranked for one in conversations)
-        conversations = gathering.best_first(conversations)
+        conversations = best_first(conversations)
     elif options.sort == "cost":
         costs = _costs(stores.sessions)
         conversations.sort(key=lambda one: -costs.get(one.root, -1.0))  # of unknown cost: last

@@ -6,7 +6,6 @@ index. Hermes' own index may add to that (it has rows whose words are in no text
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 
@@ -46,22 +45,23 @@ class Hunt:
         query: Query,
         index: SearchIndex | None,
         *,
-        keep: Callable[[SessionSummary], bool] | None = None,
+        among: Sequence[int] | None = None,
         rewound: bool = False,
         stop: Stop = lambda: False,
         most: int | None = None,
         weights: Weights = PLAIN,
+        listed: Callable[[Sequence[int]], None] | None = None,
         before_reading: Callable[[], None] = lambda: None,
         progress: Callable[[SearchCoverage], None] = lambda coverage: None,
     ) -> None:
-        """`keep` says which sessions are searched at all. After `most` sessions the index is asked no further, and
-        nothing more is read: the newest come first. `weights` are for how well each text fits. `before_reading` is
-        called when what is quick to know was given and stores have to be read, and `progress` before each of them."""
+        """Of the sessions in the places `among`, in order; None: of all. After `most` sessions the index is asked no
+        further, and nothing more is read: the newest come first. `weights` are for how well each text fits. What the
+        list alone finds goes to `listed`, where it is given, as places in the list. `before_reading` is called when
+        what is quick to know was given and stores have to be read, and `progress` before each of them."""
         self._stores, self._index = stores, index
         self._rewound = rewound
         self._stop = stop
-        self._before_reading, self._progress = before_reading, progress
-        self._lock = threading.Lock()
+        self._listed, self._before_reading, self._progress = listed, before_reading, progress
         self._problems: list[Problem] = list(stores.unread)
         self._coverage = SearchCoverage()
         self._most = most
@@ -70,10 +70,10 @@ class Hunt:
         """There may be more sessions than were asked for."""
         self.complete = False
         """Everything was searched that was to be."""
-        self._decided = decide(stores, query, keep)
-        self._excluded = {one.unified_id: one for one in self._decided.excluded}
-        """Sessions that are found unless something is in their texts, as far as nothing was."""
-        self._forbids = bool(self._excluded)
+        self._decided = decide(stores, query, among)
+        self._forbids = bool(self._decided.excluded)
+        self._dropped: set[int] = set()
+        """Places of sessions that are found unless something is in their texts, and something is, or may be."""
         self._times: dict[str, datetime] = {}
         """Unified id of a session that texts were found in → when it was last active."""
         self._suspects: set[Place] = set()
@@ -93,22 +93,18 @@ class Hunt:
     @property
     def problems(self) -> tuple[Problem, ...]:
         """What could not be searched."""
-        with self._lock:
-            return tuple(self._problems)
+        return tuple(self._problems)
 
     def run(self) -> Iterator[SourceMatch]:
         """The sessions that are found. Of one session further places may come later."""
-        yield from map(SourceMatch, self._decided.found)
+        yield from self._by_list(self._decided.found)
         if not self._decided.every:
             self.complete = True
             return
         todo = self._decided.todo
         yield from self._sift(self._titles())
         self._coverage = SearchCoverage(sources=len(todo))
-        left: Sequence[SourceSessions] = todo
-        suspects: Sequence[SourceSessions] = ()
-        if self._index is not None:
-            left, suspects = yield from self._indexed(self._index, todo)
+        left, suspects = (todo, ()) if self._index is None else (yield from self._indexed(self._index, todo))
         reading = [*((shelf, self._suspects) for shelf in suspects), *((shelf, None) for shelf in left)]
         if suspects and left:
             reading.sort(key=lambda pair: max(one.updated_at for one in pair[0].sessions), reverse=True)
@@ -129,7 +125,14 @@ class Hunt:
             self._coverage = replace(self._coverage, scanned=number)
         if not self._stop():
             self.complete = True
-            yield from map(SourceMatch, self._excluded.values())
+            dropped = self._dropped
+            yield from self._by_list([place for place in self._decided.excluded if place not in dropped])
+
+    def _by_list(self, places: Sequence[int]) -> Iterable[SourceMatch]:
+        if self._listed is None:
+            return (SourceMatch(self._stores.sessions[place]) for place in places)
+        self._listed(places)
+        return ()
 
     def _enough(self, shelf: SourceSessions) -> bool:
         """As many sessions as were asked for are newer than all on the shelf, and so on those behind it."""
@@ -153,14 +156,12 @@ class Hunt:
 
     def _sift(self, found: Iterable[SourceMatch]) -> Iterator[SourceMatch]:
         """What was found, unless it should not have been: then the session is none of the answer."""
-        if not self._forbids:
-            return iter(found)
-        return self._allowed(found)
+        return self._allowed(found) if self._forbids else iter(found)
 
     def _allowed(self, found: Iterable[SourceMatch]) -> Iterator[SourceMatch]:
         for one in found:
             if self._decided.forbids(one.summary):
-                self._excluded.pop(one.summary.unified_id, None)
+                self._dropped.add(self._stores.place(one.summary))
             else:
                 yield one
 
@@ -229,7 +230,7 @@ class Hunt:
                 for place in places:  # these hold what must not be there
                     summary = self._stores.by_place.get(place)
                     if summary is not None and self._decided.search_for(summary, tree) is not None:
-                        self._excluded.pop(summary.unified_id, None)
+                        self._dropped.add(self._stores.place(summary))
                 return True
         if self._most is None or self._forbids:
             hits = index.search(tree, covered, stop=self._stop, each=False, among=few)
@@ -318,7 +319,7 @@ class Hunt:
 
         def missed(left: Sequence[str]) -> None:
             for session_id in left:  # nobody knows whether it is to be found
-                self._excluded.pop(wanted[session_id].summary.unified_id, None)
+                self._dropped.add(self._stores.place(wanted[session_id].summary))
 
         if adapter is not None:
             yield from scan(
@@ -341,9 +342,8 @@ class Hunt:
             return None
 
     def _report(self, problem: Problem) -> None:
-        with self._lock:
-            if len(self._problems) < 1000 and problem not in self._problems:
-                self._problems.append(problem)
+        if len(self._problems) < 1000 and problem not in self._problems:
+            self._problems.append(problem)
 
 
 def _match_of(hit: Hit, score: float | None = None) -> Match:

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from operator import attrgetter
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from hermes_tui.sessions.search.model import Match, SourceMatch
 from hermes_tui.sessions.search.relevance import of_place, of_session
 from session_adapters.model import EPOCH, SessionSummary
 from session_adapters.reading.searchable import Text
 
-__all__ = ["FoundConversation", "FoundPart", "Gathering", "best_of", "root_of"]
+__all__ = ["FoundConversation", "FoundPart", "best_of", "root_of"]
 
 _UNKNOWN = 0.3
 """The score of a place whose words are in no text that is shown."""
 _SCHEDULED = ("cron",)
 """What `SessionSummary.source` says where a schedule started a session."""
-_key, _updated = attrgetter("key"), attrgetter("updated")
 
 
 class FoundPart:
@@ -170,7 +168,7 @@ class FoundConversation:
     def __init__(self, found: Iterable[SourceMatch] = ()) -> None:
         self._found: list[SourceMatch] = []
         self._parts: dict[str, FoundPart] | None = None
-        self.updated = EPOCH
+        self.updated_at = EPOCH
         """When it was last active, as far as it was found."""
         self.key = ""
         """A name for a total order: the least of its parts' ids."""
@@ -181,8 +179,8 @@ class FoundConversation:
         """Take in what was found in a part of it."""
         summary = found.summary
         self._found.append(found)
-        if summary.updated_at > self.updated:
-            self.updated = summary.updated_at
+        if summary.updated_at > self.updated_at:
+            self.updated_at = summary.updated_at
         if not self.key or summary.unified_id < self.key:
             self.key = summary.unified_id
         if self._parts is not None:
@@ -255,53 +253,3 @@ def _put(parts: dict[str, FoundPart], found: SourceMatch) -> None:
     if part is None:
         part = parts[found.summary.session_id] = FoundPart(found.summary)
     part.add(found)
-
-
-class Gathering:
-    """The answer so far."""
-
-    def __init__(
-        self,
-        root: Callable[[SessionSummary], tuple[str, str]] = root_of,
-        hidden: Callable[[SessionSummary], bool] | None = None,
-    ) -> None:
-        """`root` tells the conversation of a session. Sessions that are `hidden` are left out."""
-        self._root = root
-        self._hidden = hidden
-        self._by_root: dict[tuple[str, str], FoundConversation] = {}
-
-    def __len__(self) -> int:
-        return len(self._by_root)
-
-    def add(self, found: SourceMatch) -> None:
-        """Take in what was found."""
-        if self._hidden is not None and self._hidden(found.summary):
-            return
-        root = self._root(found.summary)
-        conversation = self._by_root.get(root)
-        if conversation is None:
-            conversation = self._by_root[root] = FoundConversation()
-        conversation.add(found)
-
-    def newest_first(self) -> list[FoundConversation]:
-        """All conversations, the last active first."""
-        # The second time those that were active at the same moment keep their order.
-        return sorted(sorted(self._by_root.values(), key=_key), key=_updated, reverse=True)
-
-    @staticmethod
-    def best_first(conversations: Iterable[FoundConversation]) -> list[FoundConversation]:
-        """Those of which it is known by how well they fit, those that a schedule started behind the rest; of equals
-        the one whose best message is the oldest. The others behind them as they are."""
-        return sorted(conversations, key=_rank)
-
-    @staticmethod
-    def likely_first(conversations: Sequence[FoundConversation]) -> list[FoundConversation]:
-        """By how well they fit as far as an index tells, which no text is read for: where the words stand, and how
-        often. The last active first of those that fit as well."""
-        return sorted(conversations, key=lambda one: (-round(one.promise, 6), -one.updated.timestamp(), one.key))
-
-
-def _rank(one: FoundConversation) -> tuple[bool, bool, float, tuple[bool, float], str]:
-    if not one.is_ranked:
-        return (True, False, 0.0, (False, 0.0), "")
-    return (False, one.is_scheduled, -round(one.score, 6), one.best.first_best, one.key)

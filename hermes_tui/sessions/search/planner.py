@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import islice, repeat
+from collections.abc import Callable, Sequence
+from itertools import compress, islice
 from typing import NamedTuple
 
-from hermes_tui.sessions.query.filters import MESSAGE_FILTERS
 from hermes_tui.sessions.query.query import Query, Search
 from hermes_tui.sessions.query.tree import SessionFilter, Tree, Word, leaves
 from hermes_tui.sessions.search.stores import CatalogueStores, Place, SourceSessions
@@ -18,26 +17,26 @@ _FEW = 256
 """Sessions, at most, that the index is told to look at alone."""
 _BEGUN = 2
 """Letters of a word, at most, with which very many words begin."""
-_NOBODY = SessionSummary(agent="", session_id="")
 
 
 class Decision(NamedTuple):
-    """For one query and all sessions."""
+    """For one query and all sessions, which are named by their places in the list."""
 
-    found: Sequence[SessionSummary]
+    found: Sequence[int]
     """Those that the list alone finds."""
     todo: Sequence[SourceSessions]
     """Where there are others, the newest first."""
     every: Sequence[Search]
     """All that texts are searched for, each once."""
-    searches: Mapping[str, Search] | None
-    """Unified id of a session → what its texts are searched for; None where that is the only one for all."""
-    excluded: Sequence[SessionSummary]
+    excluded: Sequence[int]
     """Those that are found unless something is in their texts."""
+    search_of: Callable[[SessionSummary], Search | None] | None
+    """What the texts of a session are searched for, None where there is no need to. There is no such function where
+    it is the same for all."""
 
     def search(self, summary: SessionSummary) -> Search | None:
         """What its texts are searched for; None where there is no need to."""
-        return self.every[0] if self.searches is None else self.searches.get(summary.unified_id)
+        return self.every[0] if self.search_of is None else self.search_of(summary)
 
     def search_for(self, summary: SessionSummary, tree: Tree) -> Search | None:
         """The same, if it is this."""
@@ -60,7 +59,7 @@ class Decision(NamedTuple):
 
     def few(self, shelves: Sequence[SourceSessions] | None = None) -> Sequence[Place] | None:
         """The sessions whose texts are searched, where they are few; of those on `shelves`, where these are given."""
-        if shelves is None and self.searches is None:
+        if shelves is None and self.search_of is None:
             return None
         wanted = (
             shelf.place(one)
@@ -72,40 +71,35 @@ class Decision(NamedTuple):
         return found if len(found) <= _FEW else None
 
 
-def decide(stores: CatalogueStores, query: Query, keep: Callable[[SessionSummary], bool] | None) -> Decision:
-    """`keep` says which sessions are searched at all; None: all of them."""
-    shelves = stores.shelves()
-    everyone = query.for_session(_NOBODY)
-    # Where nothing is asked of the sessions themselves, all of them are searched for the same.
-    if not query.fields - MESSAGE_FILTERS and keep is None and everyone.decided is None:
-        excluded = stores.sessions if everyone.forbids else ()
-        return Decision((), shelves, (everyone,) if shelves else (), None, excluded)
-    found: list[SessionSummary] = []
-    doubtful: list[SessionSummary] = []
-    searches: dict[str, Search] = {}
-    known: dict[tuple[bool, ...], tuple[Search, bool | None]] = {}
-    distinct: dict[Search, Search] = {}
-    # For each session which of the query's filters it passes: those that pass the same are searched for the same.
-    filters = [leaf for leaf in leaves(query.tree) if isinstance(leaf, SessionFilter)]
-    verdicts: Iterable[tuple[bool, ...]] = (
-        zip(*(stores.verdicts(one) for one in filters), strict=True) if filters else repeat(())
+def decide(stores: CatalogueStores, query: Query, among: Sequence[int] | None) -> Decision:
+    """Of the sessions in the places `among`, in order; None: all of them."""
+    here = range(len(stores.sessions)) if among is None else among
+    # Those that pass the same of the query's filters are searched for the same. For each session a number, in which
+    # a bit is a filter.
+    passed = [0] * len(stores.sessions)
+    for one in leaves(query.tree):
+        if isinstance(one, SessionFilter):
+            passed = [2 * bits + now for bits, now in zip(passed, stores.verdicts(one), strict=True)]
+    given = passed if among is None else [passed[place] for place in among]
+    searches = {bits: query.for_session(stores.sessions[passed.index(bits)]) for bits in dict.fromkeys(given)}
+
+    def those(which: Callable[[Search], bool]) -> Sequence[int]:
+        chosen = {bits: which(search) for bits, search in searches.items()}
+        return list(compress(here, map(chosen.__getitem__, given))) if any(chosen.values()) else ()
+
+    def search_of(summary: SessionSummary) -> Search | None:
+        search = searches_of(summary)
+        return search if search.decided is None and (kept is None or stores.place(summary) in kept) else None
+
+    open_ = {search: None for search in searches.values() if search.decided is None}
+    searches_of, kept = query.searches(), None if among is None else frozenset(among)
+    return Decision(
+        found=those(lambda search: search.decided is True),
+        todo=stores.shelves(those(lambda search: search.decided is None)) if open_ else (),
+        every=tuple(open_),
+        excluded=those(lambda search: search.decided is None and search.forbids),
+        search_of=None if among is None and len(set(searches.values())) == len(open_) == 1 else search_of,
     )
-    for summary, passed in zip(stores.sessions, verdicts, strict=False):
-        if keep is not None and not keep(summary):
-            continue
-        if passed not in known:
-            search = query.for_session(summary)
-            known[passed] = distinct.setdefault(search, search), search.decided
-        search, decided = known[passed]
-        if decided is None:
-            searches[summary.unified_id] = search
-            if search.forbids:
-                doubtful.append(summary)
-        elif decided:
-            found.append(summary)
-    every = tuple(search for search in distinct if search.decided is None)
-    todo = [shelf for shelf in shelves if any(one.unified_id in searches for one in shelf.sessions)] if every else ()
-    return Decision(found, todo, every, searches, doubtful)
 
 
 def is_dear(tree: Tree) -> bool:

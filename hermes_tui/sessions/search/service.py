@@ -14,7 +14,7 @@ from hermes_tui.sessions.index.reading.reader import SearchIndex
 from hermes_tui.sessions.query.completion import Completion, complete
 from hermes_tui.sessions.query.filters import NowIn, no_states
 from hermes_tui.sessions.query.query import Query, parse
-from hermes_tui.sessions.search.discovery import Ranking, discover, keeper, narrowed, rank
+from hermes_tui.sessions.search.discovery import Ranking, discover, kept, narrowed, rank
 from hermes_tui.sessions.search.excerpt import messages_around, window_around
 from hermes_tui.sessions.search.grouping import root_of
 from hermes_tui.sessions.search.model import MessageWindow, Outcome, SearchCoverage, SearchOptions
@@ -155,10 +155,19 @@ class SearchDesk:
             return None
         stores = self._stores_for_rank(query)
         query = narrowed(query, options)
-        passes = keeper(stores.sessions, options, self._home)
-        keep = passes if sees is None or passes is None else lambda one: passes(one) and sees(one)
+        among = kept(stores, options, self._home)
+        if sees is not None:
+            places = range(len(stores.sessions)) if among is None else among
+            among = [place for place in places if sees(stores.sessions[place])]
         found = rank(
-            stores, query, options, self._index(), keep or sees, root=stores.started_by, hidden=hidden, most=_MOST
+            stores,
+            query,
+            options,
+            self._index(),
+            among,
+            kin=stores.kin_with_helpers,
+            hidden=hidden,
+            most=_MOST,
         )
         return stores, query, found
 
@@ -207,8 +216,11 @@ class SearchDesk:
     def source_of(self, summary: SessionSummary) -> tuple[Source | None, str]:
         """Where a session is by the list as it is known, which takes no look at its agent's stores, and what it is
         called there."""
-        shelf = self._stores_for_rank(self.parse("")).by_session.get(summary.unified_id)
-        return (None, summary.session_id) if shelf is None else (shelf.source, shelf.named or summary.session_id)
+        try:
+            shelf = self._stores_for_rank(self.parse("")).shelf(summary.unified_id)
+        except LookupError:
+            return None, summary.session_id
+        return shelf.source, shelf.named or summary.session_id
 
     def browse(self, agent: str | None, limit: int | None) -> list[SessionSummary]:
         """The conversations that were active last, each by its newest part, helpers' own left out."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
@@ -17,6 +18,7 @@ from hermes_tui.sessions.catalogue.snapshot import newest_first
 from hermes_tui.sessions.index.reading.reader import IndexCoverage, Place, SearchIndex
 from hermes_tui.sessions.index.source_state import Level, key_of
 from hermes_tui.sessions.query.filters import SessionFilter
+from hermes_tui.sessions.search.gathering import Kin
 from hermes_tui.sessions.search.grouping import root_of
 from hermes_tui.sessions.search.titles import Titles
 from session_adapters.base import Adapter, Source
@@ -78,8 +80,13 @@ class CatalogueStores:
         self.waiting = snapshot.unread
         """Files, of any agent, that the list does not know yet."""
         self.sources = tuple(shelf.source for shelf in self._shelves)
-        self.by_session = {one.unified_id: shelf for shelf in self._shelves for one in shelf.sessions}
-        """Unified id → where the session is."""
+        self._places = {one.unified_id: at for at, one in enumerate(self.sessions)}
+        """Unified id → where the session stands among them."""
+        self._shelf_of = array("L", [len(self._shelves)]) * len(self.sessions)
+        """For each session the number of its shelf; one too large where it is on none."""
+        for number, shelf in enumerate(self._shelves):
+            for one in shelf.sessions:
+                self._shelf_of[self._places[one.unified_id]] = number
         self._verdicts: dict[SessionFilter, Sequence[bool]] = {}
         self._uncovered: tuple[IndexCoverage, tuple[SourceSessions, ...]] | None = None
 
@@ -91,9 +98,31 @@ class CatalogueStores:
             one.cost == known.cost for one, known in zip(dressed, self.sessions, strict=True)
         )
 
-    def shelves(self) -> Sequence[SourceSessions]:
-        """Every source with its sessions, the newest first."""
-        return self._shelves
+    def shelves(self, places: Sequence[int] | None = None) -> Sequence[SourceSessions]:
+        """Every source with its sessions, the newest first; where places in the list are given, those of what stands
+        there alone."""
+        if places is None or len(places) == len(self.sessions):
+            return self._shelves
+        wanted = set(map(self._shelf_of.__getitem__, places)) - {len(self._shelves)}
+        return [self._shelves[number] for number in sorted(wanted)]
+
+    def shelf(self, unified: str) -> SourceSessions:
+        """Where the session is. Raises `LookupError`."""
+        return self._shelves[self._shelf_of[self._places[unified]]]
+
+    def place(self, summary: SessionSummary) -> int:
+        """Where it stands among the sessions."""
+        return self._places[summary.unified_id]
+
+    @cached_property
+    def kin(self) -> Kin:
+        """Conversations by `root_of`."""
+        return Kin(self.sessions, self._places, root_of)
+
+    @cached_property
+    def kin_with_helpers(self) -> Kin:
+        """Conversations by `started_by`."""
+        return Kin(self.sessions, self._places, self.started_by)
 
     @cached_property
     def titles(self) -> Titles[SessionSummary]:
@@ -111,7 +140,7 @@ class CatalogueStores:
 
     def get_ready(self, index: SearchIndex | None) -> None:
         """Do now what the first question would have to wait for."""
-        _ = self.titles, self.by_place, self.answering
+        _ = self.titles, self.by_place, self.answering, self.kin
         if index is not None:
             index.coverage(self.sources)
 
@@ -131,7 +160,7 @@ class CatalogueStores:
 
     def places(self, unified_ids: Iterable[str]) -> Sequence[Place]:
         """Where sessions are, as `by_place` has it."""
-        shelves = ((self.by_session[one], one.partition(":")[2]) for one in unified_ids)
+        shelves = ((self.shelf(one), one.partition(":")[2]) for one in unified_ids)
         return [(*key_of(shelf.source), shelf.named or native) for shelf, native in shelves]
 
     @cached_property
@@ -161,19 +190,15 @@ class CatalogueStores:
         except AgentNotFound:
             raise LookupError(f"no adapter is called {agent!r}") from None
 
-    @cached_property
-    def _by_id(self) -> Mapping[str, SessionSummary]:
-        return {one.unified_id: one for one in self.sessions}
-
     def started_by(self, summary: SessionSummary) -> tuple[str, str]:
         """As `root_of`, but that a helper's own session counts as part of the conversation that started it."""
         seen = {summary.session_id}
         while summary.kind == "subagent" and summary.parent_id and summary.parent_id not in seen:
-            parent = self._by_id.get(unified_id(summary.agent, summary.parent_id))
-            if parent is None:
+            place = self._places.get(unified_id(summary.agent, summary.parent_id))
+            if place is None:
                 break
-            seen.add(parent.session_id)
-            summary = parent
+            summary = self.sessions[place]
+            seen.add(summary.session_id)
         return root_of(summary)
 
     def conversation(self, summary: SessionSummary) -> list[SessionSummary]:

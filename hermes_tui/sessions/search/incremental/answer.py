@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 from weakref import WeakMethod
 
@@ -13,7 +13,7 @@ from hermes_tui.sessions.index.reading.reader import SearchIndex
 from hermes_tui.sessions.query.query import Query
 from hermes_tui.sessions.query.subsumption import narrows
 from hermes_tui.sessions.search.engine import Hunt
-from hermes_tui.sessions.search.grouping import Gathering
+from hermes_tui.sessions.search.gathering import Gathering, likely_first
 from hermes_tui.sessions.search.incremental.snapshot import LiveSnapshot, SnapshotView, live_result
 from hermes_tui.sessions.search.model import SearchCoverage
 from hermes_tui.sessions.search.relevance import MOST_RANKED
@@ -38,8 +38,8 @@ class Known(NamedTuple):
 
     query: Query
     stores: CatalogueStores
-    found: frozenset[str]
-    """Unified ids of all sessions."""
+    found: Sequence[int]
+    """All sessions, by their places in the list."""
     coverage: SearchCoverage
 
 
@@ -61,19 +61,25 @@ class LiveAnswer:
         self._stores = stores
         self._superseded = superseded
         self._publish = publish
-        self._gathering = Gathering()
+        self._gathering = Gathering(stores.kin)
         leads_here = before is not None and before.stores is stores and narrows(query.tree, before.query.tree)
         self._within = before if leads_here else None
-        found = self._within.found if self._within is not None else frozenset()
-        keep = (lambda summary: summary.unified_id in found) if self._within is not None else None
         shown = WeakMethod(self._show)  # else each has the other, and all that was found stays until that is noticed
 
         def show() -> None:
             if (now := shown()) is not None:
                 now()
 
-        self._hunt = Hunt(stores, query, index, keep=keep, stop=superseded, most=_SHOWN, before_reading=show)
-        self._found: set[str] = set()
+        self._hunt = Hunt(
+            stores,
+            query,
+            index,
+            among=None if self._within is None else self._within.found,
+            stop=superseded,
+            most=_SHOWN,
+            listed=self._gathering.add_listed,
+            before_reading=show,
+        )
         self._version = 0
         self._due = time.monotonic() + SNAPSHOT_PAUSE
 
@@ -83,7 +89,6 @@ class LiveAnswer:
             if self._superseded():
                 return
             self._gathering.add(found)
-            self._found.add(found.summary.unified_id)
             if time.monotonic() >= self._due:
                 self._show()
         if not self._superseded():
@@ -93,14 +98,19 @@ class LiveAnswer:
     def known(self) -> Known | None:
         """What it is worth to later questions; None for nothing."""
         hunt = self._hunt
-        if not hunt.complete or hunt.more or hunt.problems or len(self._found) > _FEW:
+        if not hunt.complete or hunt.more or hunt.problems or len(self._gathering) > _FEW:
             return None
-        return Known(self._query, self._stores, frozenset(self._found), self._coverage)
+        found = self._gathering.places()
+        return Known(self._query, self._stores, found, self._coverage) if len(found) <= _FEW else None
 
     @property
     def _coverage(self) -> SearchCoverage:
         """Of all that was searched, now and for what is known from before."""
         return self._within.coverage if self._within is not None else self._hunt.coverage
+
+    def _ids(self) -> frozenset[str]:
+        sessions = self._stores.sessions
+        return frozenset(sessions[place].unified_id for place in self._gathering.places())
 
     def break_off(self, failure: str) -> None:
         """Show what was found by now, and why there will be no more."""
@@ -115,22 +125,23 @@ class LiveAnswer:
 
     def _picture(self, *, done: bool) -> SnapshotView:
         self._version += 1
-        found, hunt = self._gathering.newest_first(), self._hunt
-        ranked = done and hunt.complete and not hunt.more and len(found) <= MOST_RANKED
+        hunt, total = self._hunt, len(self._gathering)
+        ranked = done and hunt.complete and not hunt.more and total <= MOST_RANKED
+        found = self._gathering.newest_first(None if ranked else _SHOWN)
         # What a filter alone finds fits all the same: it stays by date.
         ranked = ranked and any(part.total for one in found for part in one.parts.values())
         # Where all of them were read, their order is known without another look.
         if ranked and all(not part.unscored for one in found for part in one.parts.values()):
             found.sort(key=lambda one: -round(one.score, 6))  # the newest of equals stays first
         elif ranked:
-            found = self._gathering.likely_first(found)
+            found = likely_first(found)
         chosen = found[:_SHOWN]
         snapshot = LiveSnapshot(
             query=self._query,
             version=self._version,
             results=tuple(live_result(one) for one in chosen),
-            total=len(found),
-            sessions=None if self._query.searches_text else frozenset(self._found),
+            total=total,
+            sessions=None if self._query.searches_text else self._ids(),
             more=hunt.more,
             ranked=ranked,
             done=done,

@@ -32,7 +32,7 @@ class MainParts:
         self.screen = screen
         self.program = program
         self.clock = clock = program.clock
-        self.snapshot = Snapshot()
+        self.set_snapshot(Snapshot())
         self.lanes: LaneNews | None = None
         """What is known of Hermes' gateway; None before the first look."""
         self.header = Header(id="header")
@@ -46,6 +46,12 @@ class MainParts:
         """What is shown instead of the panes while there is no session at all."""
         self.detail = Line(id="detail")
         self.hints = Hints(id="hints")
+
+    def set_snapshot(self, snapshot: Snapshot) -> None:
+        """This is what is known of all sessions now. What the header says of them is counted here, not with each key
+        of a search."""
+        self.snapshot = snapshot
+        self.live = sum(one.live for one in snapshot.sessions)
 
     def show_states(self, **changes: Any) -> None:
         """Show in the list what is known by now: fields of `ShownStates`."""

@@ -78,7 +78,8 @@ class MainScreen(CurrentSize[None]):
         self._is_painted = False
         self._was_reading = False
         """Before the search."""
-        parts.snapshot, self._first = saved, forest
+        parts.set_snapshot(saved)
+        self._first = forest
         parts.sessions.at_once = self.status.show_detail
 
     def compose(self) -> ComposeResult:
@@ -124,7 +125,7 @@ class MainScreen(CurrentSize[None]):
 
     def apply(self, snapshot: Snapshot, forest: Forest) -> None:
         """Show a new snapshot, and `forest`, which was made from it."""
-        self.parts.snapshot = snapshot
+        self.parts.set_snapshot(snapshot)
         nothing = not snapshot.sessions
         self.set_class(nothing, "-empty")
         if nothing and snapshot.places:

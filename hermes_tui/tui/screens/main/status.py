@@ -46,7 +46,7 @@ class StatusBar:
             sessions=len(snapshot.sessions),
             marked=len(sessions.marked),
             needs=attention.needs if attention is not None else 0,
-            live=sum(one.live for one in snapshot.sessions),
+            live=parts.live,
             partial=snapshot.partial,
             problems=len(snapshot.problems),
             gateway=self.gateway,

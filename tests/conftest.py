@@ -91,7 +91,7 @@ use_memory()
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
     """More than there are processors: half of the time tests wait, for real programs and for screens to rest."""
-    return (os.cpu_count() or 1) * 2
+    return (os.cpu_count() or 1) * 2 + 2
 
 
 def pytest_collection(session: pytest.Session) -> None:

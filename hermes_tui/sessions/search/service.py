@@ -132,7 +132,9 @@ class SearchDesk:
 
     def get_ready(self) -> None:
         """Do now what the first `rank` would have to wait for."""
-        self._stores_for_rank(self.parse("")).get_ready(self._index())
+        stores = self._stores_for_rank(self.parse(""))
+        stores.get_ready(self._index())
+        _ = stores.kin_with_helpers
 
     def live(self) -> LiveSearch:
         """A search for a box in which somebody types. Close it when the box goes."""

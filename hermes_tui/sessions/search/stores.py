@@ -140,7 +140,7 @@ class CatalogueStores:
 
     def get_ready(self, index: SearchIndex | None) -> None:
         """Do now what the first question would have to wait for."""
-        _ = self.titles, self.by_place, self.answering, self.kin
+        _ = self.titles, self.by_place, self.answering
         if index is not None:
             index.coverage(self.sources)
 

@@ -35,12 +35,17 @@ PLACES = 8 * TIMES
 @pytest.fixture(params=TALKS)
 def talk(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Talk:
     """A session of 150 turns, of which a part has some ten."""
-    for module in (transcript, jsonl_adapter):
-        monkeypatch.setattr(module, "PART", PART)
-    monkeypatch.setattr(JsonlAdapter, "page", PART)
+    parts_of(PART, monkeypatch)
     made = TALKS[request.param](tmp_path, failing={3, 70}, filler=300)
     made.add(150)
     return made
+
+
+def parts_of(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sessions are read so many bytes at a time."""
+    for module in (transcript, jsonl_adapter):
+        monkeypatch.setattr(module, "PART", size)
+    monkeypatch.setattr(JsonlAdapter, "page", size)
 
 
 def assert_as_in(whole: list[Message], place: int, size: int, opened: Transcript) -> None:
@@ -64,10 +69,11 @@ def test_what_is_nowhere_is_said(talk: Talk) -> None:
 
 
 @pytest.mark.parametrize("agent", TALKS)
-def test_they_take_no_more_than_two_parts(agent: str, tmp_path: Path) -> None:
+def test_they_take_no_more_than_two_parts(agent: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The preview of a search made 170,000 objects for a match at the top of 5,600 messages."""
+    parts_of(transcript.PART // 4, monkeypatch)
     talk = TALKS[agent](tmp_path, filler=1000)
-    talk.add(2_000)
+    talk.add(700)
     whole = talk.whole()
     found: list[object] = []
     taken = peak_of(lambda: found.append(messages_around(talk.open(), whole[3].id, 5)))

@@ -152,7 +152,9 @@ class LiveSearch:
             if query.empty:
                 publish(SnapshotView(LiveSnapshot(query=query, done=True)))
                 # Who empties the box, or has gone to it, may type next: do now what the first question waits for.
-                self._stores(query).get_ready(self._index())
+                stores = self._stores(query)
+                stores.get_ready(self._index())
+                _ = stores.kin
                 return
             answer = LiveAnswer(query, self._stores(query), self._index(), superseded, publish, self._known)
             answer.run()
